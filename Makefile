@@ -1,0 +1,42 @@
+# Everything a newcomer or CI needs: `make demo` and `make test`.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+
+.PHONY: demo test lint types unit bench docs clean
+
+$(BIN)/voy: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[demo]'
+	touch $@
+
+$(VENV)/.tested: $(BIN)/voy
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,docs]'
+	touch $@
+
+demo: $(BIN)/voy
+	$(BIN)/voy demo --into "$$(mktemp -d)/voyageur-demo"
+
+test: lint types
+	bash tests/testbed/install.sh
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/.tested
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.tested
+	$(BIN)/mypy
+
+unit: $(VENV)/.tested
+	$(BIN)/python -m pytest --ignore=tests/behaviour --ignore=tests/faults --ignore=tests/testbed
+
+bench: $(VENV)/.tested
+	bash tests/testbed/install.sh
+	$(BIN)/python -m bench
+
+docs: $(VENV)/.tested
+	$(BIN)/mkdocs build --strict --quiet --site-dir build/docs
+
+clean:
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache

@@ -1,0 +1,20 @@
+"""`voy completion`: what the shell needs to complete Voyageur's words."""
+
+from __future__ import annotations
+
+import click
+
+from voyageur.commands.output import emit
+
+
+@click.command("completion")
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def command(shell: str) -> None:
+    """Print the completion script for your shell: `voy completion bash >> ~/.bashrc`."""
+    from click.shell_completion import get_completion_class
+
+    from voyageur.cli import voy
+
+    found = get_completion_class(shell)
+    assert found is not None
+    emit(found(voy, {}, "voy", "_VOY_COMPLETE").source())

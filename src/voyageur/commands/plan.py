@@ -1,0 +1,41 @@
+"""`voy plan`: every decision with its reason, and the script; touches nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from voyageur.commands.options import Wish, wish_options
+from voyageur.commands.output import emit, emit_json
+
+
+@click.command("plan")
+@wish_options
+@click.option("--json", "as_json", is_flag=True, help="the whole plan as one JSON document")
+@click.option("--files", is_flag=True, help="only which files would travel, and which not and why")
+@click.option("--script", "only_script", is_flag=True, help="only the script")
+def command(as_json: bool, files: bool, only_script: bool, **typed: Any) -> None:
+    """Show every decision with its reason, and the script. Touches nothing."""
+    from voyageur.commands.planning import plan_from
+    from voyageur.plan import document
+    from voyageur.show.plan import files_text, plan_text
+    from voyageur.show.style import has_colours
+
+    planned = plan_from(Wish(**typed))
+    if as_json:
+        selection = planned.package.selection
+        emit_json(
+            {
+                **document(planned.plan),
+                "script": planned.script,
+                "files": list(selection.files),
+                "left_out": {item.name: item.because for item in selection.left_out},
+            }
+        )
+    elif files:
+        emit(files_text(planned.package, has_colours()))
+    elif only_script:
+        emit(planned.script.rstrip("\n"))
+    else:
+        emit(plan_text(planned.plan, planned.script, has_colours()))

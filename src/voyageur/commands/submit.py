@@ -1,0 +1,42 @@
+"""`voy submit`: plan, freeze, write down, submit; prints the run's id and returns at once."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from voyageur.commands.options import Wish, wish_options
+from voyageur.commands.output import aside, emit, emit_json
+
+
+@click.command("submit")
+@wish_options
+@click.option("--json", "as_json", is_flag=True, help="run, job and folder as one JSON document")
+def command(as_json: bool, **typed: Any) -> None:
+    """Submit a command to Slurm; prints the run's id and returns at once."""
+    from voyageur.commands import session
+    from voyageur.commands.planning import make_run, plan_from
+    from voyageur.errors import ClusterError
+    from voyageur.hosts import Here
+    from voyageur.record import State, Verdict
+
+    planned = plan_from(Wish(**typed))
+    if planned.site.engine == "slurm" and not Here().has("sbatch"):
+        where = f" ({planned.site.login})" if planned.site.login else ""
+        raise ClusterError(
+            f"this machine cannot submit to {planned.site.name}: it has no `sbatch`",
+            hint=f"log in there{where} and submit from the same project",
+        )
+    run = make_run(planned)
+    job = session.engine_of(planned.site.engine).submit(run)
+    session.runs().remember(run.reread(), Verdict(state=State.PENDING))
+    for note in planned.plan.notes:
+        aside(f"note: {note}")
+    if as_json:
+        emit_json({"run": run.id, "job": job, "site": planned.site.name, "folder": str(run.folder)})
+    else:
+        emit(run.id)
+    if sys.stderr.isatty():
+        aside(f"job {job} on {planned.site.name}; follow it with: voy logs {run.id} -f")

@@ -1,0 +1,232 @@
+"""Slurm, through its own commands.
+
+sbatch says "Socket timed out" in the same words for a job that it took and for one that never arrived. So the intent
+is on disk before sbatch, the token is in the job's name, an unknown outcome is looked up and never blindly repeated,
+and a job that comes twice all the same finds the claim taken and leaves.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
+from pathlib import PurePosixPath
+
+from voyageur import slurm_text
+from voyageur.engines.model import Sought
+from voyageur.errors import ClusterError
+from voyageur.hosts import Answer, Host
+from voyageur.record import Run, Sighting, forget_secrets
+from voyageur.site import Site, site_from_answers
+from voyageur.slurm_text import JobRow, Phase, Reply
+from voyageur.units import Duration
+
+_PATIENCE = Duration(60)
+MESSAGE_TIMEOUT = Duration(10)  # Slurm's own default for how long a client waits for the controller
+_SUBMISSION = "s1"
+_DISABLED = "storage is disabled"
+_CLOCKS_APART = 600.0  # seconds by which a controller's clock may be off from ours
+
+
+def ask_site(host: Host) -> Site:
+    """The site that this cluster says it is."""
+    nodes = _ask(host, slurm_text.nodes_argv())
+    config = _ask(host, slurm_text.config_argv())
+    return site_from_answers(nodes.output, config.output)
+
+
+def _ask(host: Host, argv: list[str]) -> Answer:
+    answer = host.run(argv, patience=_PATIENCE)
+    if not answer.ok:
+        raise ClusterError(
+            "Slurm does not answer",
+            facts=_words(answer, argv),
+            hint="nothing was changed; try again in a while, or `--on local` runs it on this machine",
+        )
+    return answer
+
+
+def _words(answer: Answer, argv: Sequence[str]) -> list[str]:
+    lines = [line.strip() for line in answer.errors.splitlines() if line.strip()]
+    return lines[-4:] or [f"{argv[0]} gave no answer"]
+
+
+class SlurmEngine:
+    def __init__(
+        self, host: Host, message_timeout: Duration = MESSAGE_TIMEOUT, sleep: Callable[[float], None] = time.sleep
+    ) -> None:
+        self.host = host
+        self.message_timeout = message_timeout
+        self.sleep = sleep
+
+    # ── submit ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def submit(self, run: Run) -> str:
+        """At most one of the jobs that this may start will do any work."""
+        for last_try in (False, True):
+            answer = self._sbatch(run)
+            reply = slurm_text.reply_from(answer.code, answer.output, answer.errors)
+            if reply is Reply.ACCEPTED:
+                return self._accepted(run, slurm_text.job_id_from(answer.output) or "")
+            if reply is Reply.REFUSED:
+                raise self._refused(run, answer)
+            if reply is Reply.UNREACHED:
+                raise self._unreached(run, answer)
+            run.note("answer lost", reason=" / ".join(_words(answer, ["sbatch"])))
+            if job := self._find_patiently(run):
+                return self._accepted(run, job)
+            if last_try or not self._certainly_absent(run):
+                break
+        raise ClusterError(
+            f"it is not known whether Slurm took {run.id}",
+            facts=[*_words(answer, ["sbatch"]), f"script: {run.script} (kept)"],
+            hint=f"do not submit it again: `voy status {run.id}` looks for it, and it can run only once",
+        )
+
+    def _sbatch(self, run: Run) -> Answer:
+        argv = slurm_text.submit_argv(PurePosixPath(run.script), _SUBMISSION)
+        return self.host.run(argv, folder=PurePosixPath(run.folder), patience=slurm_text.SUBMIT_PATIENCE)
+
+    def _accepted(self, run: Run, job: str) -> str:
+        run.note("submitted", job=job)
+        return job
+
+    def _refused(self, run: Run, answer: Answer) -> ClusterError:
+        run.note("refused", reason=" / ".join(_words(answer, ["sbatch"])))
+        forget_secrets(run)
+        return ClusterError(
+            "Slurm refused this job",
+            facts=[*_words(answer, ["sbatch"]), f"script: {run.script} (kept)"],
+            hint=slurm_text.refusal_hint(answer.errors),
+        )
+
+    def _unreached(self, run: Run, answer: Answer) -> ClusterError:
+        run.note("refused", reason="the controller could not be reached; nothing was submitted")
+        forget_secrets(run)
+        return ClusterError(
+            "Slurm's controller cannot be reached; nothing was submitted",
+            facts=_words(answer, ["sbatch"]),
+            hint="submit again when `scontrol ping` says it is up",
+        )
+
+    def _find_patiently(self, run: Run) -> str | None:
+        """A controller that was too busy to answer sbatch may need a while to show the job."""
+        deadline = time.monotonic() + 2 * self.message_timeout.seconds + 5
+        for pause in _growing_pauses():
+            if job := self.find(run):
+                return job
+            if time.monotonic() > deadline:
+                return None
+            self.sleep(pause)
+        return None
+
+    def find(self, run: Run) -> str | None:
+        """The job that carries this run's token in its name."""
+        for argv in self._searches(run):
+            try:
+                answer = self.host.run(argv, patience=_PATIENCE)
+            except FileNotFoundError:
+                continue
+            if answer.ok and (jobs := slurm_text.jobs_found(answer.output)):
+                return min(jobs, key=int)
+        return None
+
+    def _certainly_absent(self, run: Run) -> bool:
+        """Both the queue and, where there is one, the accounting answered, and neither has it."""
+        answers = [self.host.run(argv, patience=_PATIENCE) for argv in self._searches(run)]
+        queue, accounting = answers
+        settled = accounting.ok or _DISABLED in accounting.errors
+        return queue.ok and settled and not any(slurm_text.jobs_found(answer.output) for answer in answers)
+
+    def _searches(self, run: Run) -> list[list[str]]:
+        since = datetime.fromtimestamp(run.record.created - _CLOCKS_APART)
+        return [
+            slurm_text.find_in_queue_argv(run.record.job_name),
+            slurm_text.find_in_accounting_argv(run.record.job_name, since),
+        ]
+
+    # ── look ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def look(self, sought: Sequence[Sought]) -> dict[str, Sighting]:
+        if not sought:
+            return {}
+        mark = secrets.token_hex(8)
+        try:
+            answer = self.host.run(slurm_text.queue_argv(mark), patience=_PATIENCE)
+        except FileNotFoundError:
+            return _all(sought, Sighting(answered=False, problem="this machine has no squeue"))
+        if not answer.ok:
+            return _all(sought, Sighting(answered=False, problem=_words(answer, ["squeue"])[-1]))
+        queue = {row.job: row for row in slurm_text.queue_rows(answer.output, mark)}
+        found = {one.key: Sighting(answered=True, row=row) for one in sought if (row := _own_row(one, queue))}
+        unclear = [one for one in sought if one.key not in found or _needs_exit_code(found[one.key])]
+        return found | self._look_back(unclear, found)
+
+    def _look_back(self, unclear: Sequence[Sought], found: dict[str, Sighting]) -> dict[str, Sighting]:
+        """One question to the accounting about those that the controller has forgotten, or knows no exit code of."""
+        if not unclear:
+            return {}
+        mark = secrets.token_hex(8)
+        since = datetime.fromtimestamp(min(one.since for one in unclear) - _CLOCKS_APART)
+        try:
+            argv = slurm_text.accounting_argv((one.job for one in unclear), since, mark)
+            answer = self.host.run(argv, patience=_PATIENCE)
+        except FileNotFoundError:
+            answer = Answer(code=0, output="", errors="")
+        if not answer.ok and _DISABLED not in answer.errors:
+            unanswered = Sighting(answered=False, problem=_words(answer, ["sacct"])[-1])
+            return {one.key: found.get(one.key, unanswered) for one in unclear}
+        rows: dict[str, list[JobRow]] = {}
+        for row in slurm_text.accounting_rows(answer.output, mark):
+            rows.setdefault(row.job, []).append(row)
+        absent = Sighting(answered=True)
+        return {one.key: _from_accounting(one, rows.get(one.job, []), found.get(one.key, absent)) for one in unclear}
+
+    # ── cancel ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def cancel(self, run: Run) -> None:
+        job = run.job or self.find(run)
+        if job is None:
+            raise ClusterError(f"{run.id} has no job that Slurm knows of", hint=f"`voy status {run.id}` looks for it")
+        answer = self.host.run(slurm_text.cancel_argv([job]), patience=_PATIENCE)
+        if not answer.ok and "Invalid job id" not in answer.errors:
+            raise ClusterError(
+                f"Slurm did not cancel {run.id}",
+                facts=_words(answer, ["scancel"]),
+                hint=f"`voy status {run.id}` tells whether it still runs; then cancel again",
+            )
+
+
+def _growing_pauses() -> Iterator[float]:
+    pause = 0.5
+    while True:
+        yield pause
+        pause = min(pause * 2, 8.0)
+
+
+def _all(sought: Sequence[Sought], sighting: Sighting) -> dict[str, Sighting]:
+    return {one.key: sighting for one in sought}
+
+
+def _own_row(one: Sought, queue: dict[str, JobRow]) -> JobRow | None:
+    """A controller that crashed may give a job's id to another job, so the name must agree too."""
+    row = queue.get(one.job)
+    return row if row and row.name == one.job_name else None
+
+
+def _needs_exit_code(sighting: Sighting) -> bool:
+    return sighting.row is not None and sighting.row.phase is Phase.ENDED
+
+
+def _from_accounting(one: Sought, rows: Sequence[JobRow], otherwise: Sighting) -> Sighting:
+    """The job's last row, if it has truly ended, and its steps.
+
+    The accounting lags: it may say PENDING of a job that has long run, and FAILED before it knows the exit code.
+    """
+    jobs = [row for row in rows if not row.step and row.name == one.job_name]
+    if not jobs:
+        return otherwise
+    if jobs[-1].phase is Phase.ENDED and jobs[-1].ended:
+        return Sighting(answered=True, row=jobs[-1], steps=tuple(row for row in rows if row.step))
+    return otherwise if otherwise.row else Sighting(answered=False, problem="its accounting is not complete yet")

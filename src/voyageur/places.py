@@ -1,0 +1,42 @@
+"""Where Voyageur keeps its own few files, and where scratch is."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from voyageur.errors import SpecError
+
+
+def user_file(environment: Mapping[str, str]) -> Path:
+    return _home(environment, "XDG_CONFIG_HOME", ".config") / "voyageur" / "config.toml"
+
+
+def state_folder(environment: Mapping[str, str]) -> Path:
+    return _home(environment, "XDG_STATE_HOME", ".local/state") / "voyageur"
+
+
+def _home(environment: Mapping[str, str], variable: str, otherwise: str) -> Path:
+    return Path(environment.get(variable) or Path.home() / otherwise)
+
+
+def scratch_folder(asked: str | None, site_scratch: str, environment: Mapping[str, str]) -> str:
+    """What was asked for; the site's; `~/scratch` where it is; else `~/voyageur`."""
+    if asked:
+        return _whole(os.path.expandvars(Path(asked).expanduser()))
+    known = os.path.expandvars(site_scratch) if site_scratch else ""
+    if known and "$" not in known:
+        return _whole(known)
+    usual = Path.home() / "scratch"
+    return str(usual if usual.is_dir() else Path.home() / "voyageur")
+
+
+def _whole(path: str) -> str:
+    if "$" in path:
+        raise SpecError(
+            "the scratch folder names a variable that is not set",
+            facts=[path],
+            hint="set it, or use `--scratch`",
+        )
+    return str(Path(path).absolute())

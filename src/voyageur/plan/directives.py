@@ -1,0 +1,71 @@
+"""What sbatch is told, each line with its reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from voyageur.plan.environment import INHERITED
+from voyageur.plan.model import Choice, Directive, Folders, Identity, Shape
+from voyageur.runtime import folder as run_folder
+from voyageur.site import Site
+from voyageur.spec import Spec
+from voyageur.units import Duration
+
+
+def decide_directives(
+    *,
+    spec: Spec,
+    site: Site,
+    identity: Identity,
+    folders: Folders,
+    shape: Shape,
+    account: Choice[str | None],
+    warn: Choice[Duration],
+    requeue: Choice[bool],
+) -> tuple[Directive, ...]:
+    lines = [
+        *_names(identity, folders),
+        *_amounts(site, shape),
+        *_queue(spec, account, shape),
+        *_manners(warn, requeue),
+    ]
+    return tuple(Directive(flag=flag, because=because) for flag, because in lines)
+
+
+def _names(identity: Identity, folders: Folders) -> Iterator[tuple[str, str]]:
+    log = str(folders.run / run_folder.LOG).replace("%", "%%")
+    yield f"--job-name={identity.job_name}", "the run's id and token, by which a lost answer is found again"
+    yield f"--chdir={folders.run}", "a folder that exists for as long as the run does"
+    yield f"--output={log}", "made before submitting; without its folder a job dies silently"
+    yield "--open-mode=append", "a second attempt must not erase the log of the first"
+
+
+def _amounts(site: Site, shape: Shape) -> Iterator[tuple[str, str]]:
+    yield f"--nodes={shape.nodes.value}", shape.nodes.because
+    yield f"--ntasks-per-node={shape.tasks_per_node.value}", shape.tasks_per_node.because
+    yield f"--cpus-per-task={shape.cpus_per_task.value}", shape.cpus_per_task.because
+    if shape.memory.value:
+        yield f"--mem={shape.memory.value.slurm()}", shape.memory.because
+    if shape.gpus.value:
+        kind = f"{shape.gpu.value}:" if shape.gpu.value else ""
+        yield (
+            site.gpu_request.format(type=kind, count=shape.gpus.value),
+            f"{shape.gpus.because}, for each node",
+        )
+    yield f"--time={shape.time.value.slurm()}", shape.time.because
+
+
+def _queue(spec: Spec, account: Choice[str | None], shape: Shape) -> Iterator[tuple[str, str]]:
+    if account.value:
+        yield f"--account={account.value}", account.because
+    if shape.partition.value:
+        yield f"--partition={shape.partition.value}", shape.partition.because
+    for key in ("qos", "constraint"):
+        if value := getattr(spec, key):
+            yield f"--{key}={value}", f"asked for by {spec.source(key)}"
+
+
+def _manners(warn: Choice[Duration], requeue: Choice[bool]) -> Iterator[tuple[str, str]]:
+    yield f"--signal=B:USR1@{warn.value.seconds}", warn.because
+    yield ("--requeue" if requeue.value else "--no-requeue"), requeue.because
+    yield f"--export={','.join(INHERITED)}", "nothing else of the submitting shell comes along"

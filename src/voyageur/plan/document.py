@@ -1,0 +1,48 @@
+"""The whole plan as one JSON document."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from voyageur.plan.model import Choice, Plan
+from voyageur.units import Duration, Size
+
+
+def document(plan: Plan) -> dict[str, Any]:
+    shape = {name: choice(getattr(plan.shape, name)) for name in plan.shape.__struct_fields__}
+    return {
+        "run": plan.identity.run,
+        "job_name": plan.identity.job_name,
+        "site": plan.site,
+        "engine": plan.engine,
+        "project": plan.project,
+        "experiment": plan.experiment,
+        "command": list(plan.command),
+        "start_in": plan.start_in,
+        "resources": shape,
+        "launch": choice(plan.launch),
+        "launch_words": list(plan.launch_words),
+        "warn": choice(plan.warn),
+        "account": choice(plan.account),
+        "requeue": choice(plan.requeue),
+        "modules": choice(plan.modules),
+        "activate": choice(plan.activate),
+        "folders": {name: str(getattr(plan.folders, name)) for name in plan.folders.__struct_fields__},
+        "code": {
+            "archive": str(plan.code.archive),
+            "checksum": plan.code.checksum,
+            "files": plan.code.files,
+            "size": str(plan.code.size),
+        },
+        "directives": msgspec.to_builtins(plan.directives),
+        "variables": {export.name: export.value for export in plan.exports},
+        "secrets": list(plan.secrets),
+        "notes": list(plan.notes),
+    }
+
+
+def choice(made: Choice[Any]) -> dict[str, Any]:
+    value = str(made.value) if isinstance(made.value, Duration | Size) else made.value
+    return {"value": value, "because": made.because}

@@ -1,0 +1,92 @@
+"""What the program finds around it: modules, a virtual environment, variables. All written down; nothing inherited."""
+
+from __future__ import annotations
+
+from voyageur.plan.model import Choice, Export, Folders, FrozenCode, Identity, Shape, Surroundings
+from voyageur.runtime import folder as run_folder
+from voyageur.site import Site
+from voyageur.spec import Spec
+from voyageur.units import Duration
+
+# What may come along from the submitting shell: who I am and where my files are. Not PATH, not modules, not conda.
+INHERITED = ("HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "SCRATCH", "SLURM_CONF")
+
+
+def decide_modules(spec: Spec, site: Site) -> Choice[tuple[str, ...]]:
+    if spec.env.modules is not None:
+        return Choice(value=spec.env.modules, because=f"asked for by {spec.source('env.modules')}")
+    return Choice(
+        value=site.modules,
+        because=f"what {site.name} offers by default" if site.modules else "none asked for",
+    )
+
+
+def decide_activation(spec: Spec, around: Surroundings) -> Choice[str | None]:
+    """The script to source, so that the job has the Python that the user has been working with."""
+    if spec.env.venv:
+        return Choice(
+            value=f"{spec.env.venv.rstrip('/')}/bin/activate",
+            because=f"asked for by {spec.source('env.venv')}",
+        )
+    if around.active_venv:
+        return Choice(value=f"{around.active_venv}/bin/activate", because="it was active when this was planned")
+    if around.project_venv:
+        return Choice(value=f"{around.project_venv}/bin/activate", because="it stands in the project's folder")
+    return Choice(value=None, because="none asked for, none active, none in the project")
+
+
+def decide_exports(
+    *,
+    spec: Spec,
+    site: Site,
+    identity: Identity,
+    folders: Folders,
+    code: FrozenCode,
+    shape: Shape,
+    experiment: str,
+) -> tuple[Export, ...]:
+    run = str(folders.run)
+    limit = Duration(-(-shape.time.value.seconds // 60) * 60) if site.engine == "slurm" else shape.time.value
+    exports = [
+        Export(name="VOY_RUN", value=identity.run),
+        Export(name="VOY_TOKEN", value=identity.token),
+        Export(name="VOY_RUN_DIR", value=run),
+        Export(
+            name="VOY_SUBMISSION",
+            value=f'"${{1:-{run_folder.BY_HAND}}}"',
+            is_shell=True,
+            because="which submission started this job; one that was submitted twice runs once",
+        ),
+        Export(name="VOY_CODE", value=str(code.archive), because="the code, frozen when this was submitted"),
+        Export(name="VOY_CODE_SHA256", value=code.checksum),
+        Export(name="VOY_START_IN", value=spec.project.start_in, because="where in the code the command starts"),
+        Export(name="VOY_CHECKPOINTS", value=str(folders.checkpoints)),
+        Export(name="VOY_STOP_FILE", value=f"{run}/{run_folder.STOP}", because="appears when the time is nearly up"),
+        Export(name="VOY_TIME_LIMIT", value=str(limit.seconds), because="seconds"),
+        Export(
+            name="VOY_GRACE",
+            value=str(max(1, site.kill_wait.seconds - 2)),
+            because=f"seconds to end in after a stop; {site.name} kills after {site.kill_wait}",
+        ),
+        Export(name="project_name", value=spec.project.name),
+        Export(name="exp_name", value=experiment),
+        Export(name="scratch_dir", value=str(folders.scratch)),
+        Export(
+            name="OMP_NUM_THREADS", value=str(shape.cpus_per_task.value), because="one thread for each core of a task"
+        ),
+        Export(name="PYTHONUNBUFFERED", value="1", because="so that the log shows a line when it is written"),
+    ]
+    if site.engine == "local":
+        exports.append(
+            Export(
+                name="PATH",
+                value='"$VOY_LOCAL_TOOLS:$PATH"',
+                is_shell=True,
+                because="srun and scontrol, on a machine without Slurm",
+            )
+        )
+    asked = (
+        Export(name=name, value=value, because=f"asked for by {spec.source('env.variables')}")
+        for name, value in spec.env.variables.items()
+    )
+    return (*exports, *asked)

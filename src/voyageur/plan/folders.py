@@ -1,0 +1,27 @@
+"""Where things lie: below the project's own folder on scratch."""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+
+from voyageur.errors import SpecError
+from voyageur.plan.identity import folder_name
+from voyageur.plan.model import Folders, Identity
+
+RUNS = "hpc_outputs"
+
+
+def decide_folders(scratch: str, project: str, experiment: str, identity: Identity) -> Folders:
+    if any(ord(letter) < 32 for letter in scratch):
+        raise SpecError(
+            "the scratch folder's name holds a line break",
+            facts=[repr(scratch)],
+            hint="choose another with `--scratch`",
+        )
+    own = PurePosixPath(scratch) / folder_name(project)
+    return Folders(
+        scratch=own,
+        run=own / RUNS / identity.run,
+        checkpoints=own / experiment / "checkpoints",
+        code=own / "code",
+    )

@@ -1,0 +1,120 @@
+"""spec + site -> plan. Pure: the same wish on the same site gives the same decisions."""
+
+from __future__ import annotations
+
+from voyageur.errors import SiteError, SpecError
+from voyageur.plan.directives import decide_directives
+from voyageur.plan.environment import decide_activation, decide_exports, decide_modules
+from voyageur.plan.folders import decide_folders
+from voyageur.plan.identity import slug_of_command
+from voyageur.plan.launch import launch_words
+from voyageur.plan.model import Choice, Folders, FrozenCode, Identity, Plan, Surroundings
+from voyageur.plan.shape import decide_launch, decide_shape
+from voyageur.plan.words import check_words
+from voyageur.site import Policy, Site
+from voyageur.spec import Spec
+from voyageur.units import Duration
+
+_USUAL_WARNING = Duration(120)
+
+
+def slug_for(spec: Spec) -> str:
+    if not spec.command:
+        raise SpecError("there is no command to run", hint="give it after two dashes: `voy run -- python train.py`")
+    return spec.experiment.lower() if spec.experiment else slug_of_command(spec.command)
+
+
+def experiment_of(spec: Spec) -> str:
+    return spec.experiment or slug_for(spec)
+
+
+def folders_for(spec: Spec, around: Surroundings, identity: Identity) -> Folders:
+    return decide_folders(around.scratch, spec.project.name, experiment_of(spec), identity)
+
+
+def make_plan(spec: Spec, site: Site, around: Surroundings, identity: Identity, code: FrozenCode) -> Plan:
+    folders = folders_for(spec, around, identity)
+    launch = decide_launch(spec)
+    shape = decide_shape(spec, site, launch.value)
+    account, warn, requeue = _account(spec, site), _warning(spec, shape.time.value), _requeue(spec)
+    return Plan(
+        identity=identity,
+        project=spec.project.name,
+        project_root=str(spec.project.root),
+        experiment=experiment_of(spec),
+        site=site.name,
+        engine=site.engine,
+        command=spec.command,
+        start_in=spec.project.start_in,
+        shape=shape,
+        launch=launch,
+        warn=warn,
+        account=account,
+        requeue=requeue,
+        folders=folders,
+        code=code,
+        directives=decide_directives(
+            spec=spec,
+            site=site,
+            identity=identity,
+            folders=folders,
+            shape=shape,
+            account=account,
+            warn=warn,
+            requeue=requeue,
+        ),
+        exports=decide_exports(
+            spec=spec,
+            site=site,
+            identity=identity,
+            folders=folders,
+            code=code,
+            shape=shape,
+            experiment=experiment_of(spec),
+        ),
+        modules=decide_modules(spec, site),
+        activate=decide_activation(spec, around),
+        launch_words=launch_words(launch.value, shape),
+        secrets=spec.env.secrets,
+        notes=tuple(check_words(spec.command)) + _conda_note(around),
+    )
+
+
+def _account(spec: Spec, site: Site) -> Choice[str | None]:
+    if spec.account:
+        return Choice(value=spec.account, because=f"asked for by {spec.source('account')}")
+    if site.account is Policy.REQUIRED:
+        raise SiteError(
+            f"{site.name} wants to know which account to charge",
+            hint=f"name it with `--account`, or once for all under [sites.{site.name}]",
+        )
+    return Choice(value=None, because="none named: your default account is charged")
+
+
+def _warning(spec: Spec, time: Duration) -> Choice[Duration]:
+    asked = spec.checkpoint.warn
+    if asked is None:
+        usual = min(_USUAL_WARNING, Duration(max(1, time.seconds // 4)))
+        return Choice(value=usual, because=f"the program is told {usual} before the end; it may come a minute earlier")
+    if asked.seconds * 2 > time.seconds:
+        raise SpecError(
+            f"a warning {asked} before the end leaves less than half of {time} to work in",
+            facts=[f"checkpoint.warn is asked for by {spec.source('checkpoint.warn')}"],
+            hint="ask for more time, or warn later",
+        )
+    return Choice(value=asked, because=f"asked for by {spec.source('checkpoint.warn')}")
+
+
+def _requeue(spec: Spec) -> Choice[bool]:
+    if spec.says("requeue"):
+        return Choice(value=spec.requeue, because=f"asked for by {spec.source('requeue')}")
+    return Choice(value=True, because="a node that fails, or a preemption, is no reason to lose the run")
+
+
+def _conda_note(around: Surroundings) -> tuple[str, ...]:
+    if around.conda and not around.active_venv:
+        return (
+            f"the conda environment {around.conda} is active here but is not taken into the job; "
+            "make a virtual environment, or set `env.venv`",
+        )
+    return ()

@@ -1,0 +1,115 @@
+"""The decisions, each with its reason."""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+from typing import Generic, TypeVar
+
+from msgspec import Struct
+
+from voyageur.units import Duration, Size
+
+T = TypeVar("T")
+
+
+class Choice(Struct, Generic[T], frozen=True, kw_only=True):
+    value: T
+    because: str
+
+
+class Identity(Struct, frozen=True, kw_only=True):
+    """The run's id, for people, and the token by which a lost job is found. The id is the head of the job's name."""
+
+    slug: str
+    token: str
+
+    @property
+    def run(self) -> str:
+        return f"{self.slug}-{self.token[:4]}"
+
+    @property
+    def job_name(self) -> str:
+        return f"{self.slug}-{self.token}"
+
+
+class Surroundings(Struct, frozen=True, kw_only=True):
+    """What the planner is told of the shell it was called from; nothing else of that shell reaches the job."""
+
+    scratch: str
+    active_venv: str | None = None
+    project_venv: str | None = None
+    conda: str | None = None
+
+
+class FrozenCode(Struct, frozen=True, kw_only=True):
+    """The code as one file, addressed by its content."""
+
+    archive: PurePosixPath
+    checksum: str
+    files: int
+    size: Size
+
+
+class Folders(Struct, frozen=True, kw_only=True):
+    scratch: PurePosixPath
+    run: PurePosixPath
+    checkpoints: PurePosixPath
+    code: PurePosixPath
+
+
+class Shape(Struct, frozen=True, kw_only=True):
+    """Nodes, tasks, CPUs, memory, GPUs and time, in the right relation to each other."""
+
+    partition: Choice[str | None]
+    nodes: Choice[int]
+    tasks_per_node: Choice[int]
+    cpus_per_task: Choice[int]
+    memory: Choice[Size | None]
+    gpus: Choice[int]
+    gpu: Choice[str | None]
+    time: Choice[Duration]
+
+    @property
+    def tasks(self) -> int:
+        return self.nodes.value * self.tasks_per_node.value
+
+
+class Directive(Struct, frozen=True, kw_only=True):
+    """One `#SBATCH` line."""
+
+    flag: str
+    because: str
+
+
+class Export(Struct, frozen=True, kw_only=True):
+    """One variable that the job sets for itself; a reference to another variable is shell text, not a value."""
+
+    name: str
+    value: str
+    because: str = ""
+    is_shell: bool = False
+
+
+class Plan(Struct, frozen=True, kw_only=True):
+    identity: Identity
+    project: str
+    project_root: str
+    experiment: str
+    site: str
+    engine: str
+    command: tuple[str, ...]
+    start_in: str
+    shape: Shape
+    launch: Choice[str]
+    warn: Choice[Duration]
+    account: Choice[str | None]
+    requeue: Choice[bool]
+    folders: Folders
+    code: FrozenCode
+    directives: tuple[Directive, ...]
+    exports: tuple[Export, ...]
+    modules: Choice[tuple[str, ...]]
+    activate: Choice[str | None]
+    launch_words: tuple[str, ...]
+    secrets: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()

@@ -1,0 +1,17 @@
+"""Placeholders in the command that look like ours but are not: said in the plan, left alone in the run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from voyageur.runtime.words import VARIABLE_OF
+from voyageur.spec.keys import nearest
+
+
+def check_words(command: Sequence[str]) -> Iterator[str]:
+    for word in command:
+        for inner in re.findall(r"(?<!\{)\{([a-z_.]+)\}(?!\})", word):
+            guess = nearest(inner, VARIABLE_OF)
+            if inner not in VARIABLE_OF and guess:
+                yield f"`{{{inner}}}` in the command is left as it is; did you mean `{{{guess}}}`?"

@@ -1,0 +1,55 @@
+"""What was found in a project: values for keys that there are, and remarks for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from msgspec import Struct
+
+from voyageur.spec.keys import KEYS
+
+
+class Finding(Struct, frozen=True, kw_only=True):
+    """A value for a key, and where it was found. Not `sure`: worth a look, but written as a comment only.
+
+    What is true on a cluster alone (its account, its modules, its GPUs) would stop `voy run` on a laptop.
+    """
+
+    key: str
+    value: Any
+    because: str
+    sure: bool = True
+    on_cluster: bool = False
+
+
+class Found(Struct, frozen=True, kw_only=True):
+    findings: tuple[Finding, ...] = ()
+    remarks: dict[str, tuple[str, ...]] = {}
+    experiments: dict[str, tuple[Finding, ...]] = {}
+    summary: tuple[str, ...] = ()
+
+    def get(self, key: str) -> Finding | None:
+        return next((finding for finding in self.findings if finding.key == key), None)
+
+    @property
+    def for_cluster(self) -> tuple[Finding, ...]:
+        return tuple(finding for finding in self.findings if finding.on_cluster and finding.sure)
+
+
+def only_right(findings: Iterable[Finding]) -> list[Finding]:
+    """Those that the spec would take, the first of each key."""
+    kept: dict[str, Finding] = {}
+    for finding in findings:
+        if finding.key not in kept and _is_right(finding):
+            kept[finding.key] = finding
+    return list(kept.values())
+
+
+def _is_right(finding: Finding) -> bool:
+    try:
+        KEYS[finding.key](finding.value)
+        str(finding.value).encode("utf-8")
+    except ValueError:  # a file name that is no UTF-8 is one too
+        return False
+    return True

@@ -1,0 +1,233 @@
+"""What became of a run, from what is known. Pure and total.
+
+The order: the run's own marker; what an earlier question has settled; the queue; the accounting; else unknown. A
+failed question changes nothing. Slurm's COMPLETED without the marker is suspect: a job that ends well in the grace of a
+preemption is COMPLETED too, and so is a script whose only step was killed for its memory.
+"""
+
+from __future__ import annotations
+
+import signal
+import time
+
+from msgspec import Struct
+
+from voyageur.record.run import Run
+from voyageur.record.states import State
+from voyageur.runtime.folder import SILENT_SECONDS
+from voyageur.slurm_text import JobRow, Phase, stuck_advice
+
+SECOND_LOOK = 60.0  # a job that is in no answer is looked for again after this many seconds before it counts as lost
+
+
+class Sighting(Struct, frozen=True, kw_only=True):
+    """What one question brought for one run. Not answered and not found are different things."""
+
+    answered: bool
+    row: JobRow | None = None
+    steps: tuple[JobRow, ...] = ()
+    problem: str = ""
+
+
+class Verdict(Struct, frozen=True, kw_only=True):
+    state: State
+    because: str = ""
+    exit_code: int | None = None
+    signal: int | None = None
+    hint: str = ""
+
+
+def without_asking(run: Run) -> Verdict | None:
+    """What the folder alone can say for sure."""
+    if run.marker:
+        return _by_marker(run.marker)
+    settled = run.last("verdict", "submitted", "attempt started")
+    if settled and settled["event"] == "verdict":
+        return Verdict(
+            state=_state(settled["state"]),
+            because=str(settled.get("because", "")),
+            exit_code=settled.get("exit_code"),
+            signal=settled.get("signal"),
+        )
+    if (refused := run.last("refused")) and run.job is None:
+        return Verdict(state=State.REFUSED, because=str(refused.get("reason", "")))
+    return None
+
+
+def judge(run: Run, sighting: Sighting | None, now: float | None = None) -> Verdict:
+    now = time.time() if now is None else now
+    if known := without_asking(run):
+        return known
+    if run.job is None:
+        return Verdict(state=State.SUBMITTING, because="Slurm's answer was lost; the job is looked for by its name")
+    if sighting is None or not sighting.answered:
+        return _unknown(run, sighting, now)
+    if sighting.row is None:
+        return _absent(run, now)
+    return _by_row(run, sighting.row, sighting.steps, now)
+
+
+_MARKED = {
+    "done": State.DONE,
+    "failed": State.FAILED,
+    "cancelled": State.CANCELLED,
+    "timeout": State.TIMEOUT,
+    "stopped": State.STOPPED,
+}
+
+
+def _by_marker(marker: dict[str, object]) -> Verdict:
+    state = _MARKED.get(str(marker.get("end")), State.UNKNOWN)
+    code, signum = int(str(marker.get("exit_code", 0))), int(str(marker.get("signal", 0)))
+    return Verdict(
+        state=state,
+        because=str(marker.get("problem") or _end_in_words(state, code, signum)),
+        exit_code=code,
+        signal=signum or None,
+        hint=_memory_hint(state, code, signum),
+    )
+
+
+def _end_in_words(state: State, code: int, signum: int) -> str:
+    if state is State.DONE:
+        return ""
+    if state is State.STOPPED:
+        return "told that its time was nearly up, it ended with 0; whether all its work was done is for it to say"
+    if state is State.TIMEOUT:
+        return "its time was up"
+    if state is State.CANCELLED:
+        return ""
+    return exit_in_words(code, signum)
+
+
+def exit_in_words(code: int, signum: int) -> str:
+    if not signum and code > 128:
+        signum = code - 128
+    if signum:
+        return f"killed by {signal_in_words(signum)}"
+    if code == 127:
+        return "exit code 127: a command was not found"
+    if code == 126:
+        return "exit code 126: a command could not be executed"
+    return f"exit code {code}"
+
+
+_SIGNALS = {
+    1: "the hang-up of its terminal (SIGHUP)",
+    2: "an interrupt (SIGINT)",
+    6: "its own abort (SIGABRT)",
+    7: "a bus error (SIGBUS)",
+    8: "an arithmetic error (SIGFPE)",
+    9: "force (SIGKILL)",
+    11: "a memory access error (SIGSEGV)",
+    15: "a request to end (SIGTERM)",
+}
+
+
+def signal_in_words(signum: int) -> str:
+    if signum in _SIGNALS:
+        return _SIGNALS[signum]
+    try:
+        return signal.Signals(signum).name
+    except ValueError:
+        return f"signal {signum}"
+
+
+def _memory_hint(state: State, code: int, signum: int) -> str:
+    if state is State.FAILED and (signum == signal.SIGKILL or code == 128 + signal.SIGKILL):
+        return "something killed it without warning, most often for want of memory: try more with `--memory`"
+    return ""
+
+
+def _state(word: str) -> State:
+    try:
+        return State(word)
+    except ValueError:
+        return State.UNKNOWN
+
+
+def _unknown(run: Run, sighting: Sighting | None, now: float) -> Verdict:
+    last = run.last("submitted", "attempt started", "attempt ended")
+    word = {"submitted": "pending", "attempt started": "running", "attempt ended": "between attempts"}[
+        last["event"] if last else "submitted"
+    ]
+    seen = max(float(last["time"]) if last else run.record.created, run.beat or 0.0)
+    problem = f" ({sighting.problem})" if sighting and sighting.problem else ""
+    return Verdict(
+        state=State.UNKNOWN,
+        because=f"Slurm did not answer{problem}; last known: {word}, {age(now - seen)} ago",
+    )
+
+
+def age(seconds: float) -> str:
+    for unit, size in (("d", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= 2 * size:
+            return f"{int(seconds // size)} {unit}"
+    return f"{max(0, int(seconds))} s"
+
+
+def _absent(run: Run, now: float) -> Verdict:
+    """In no answer. A fresh job may not be in the accounting yet, so one look is not enough."""
+    looks = [float(event["time"]) for event in run.events if event["event"] == "not found"]
+    if looks and now - looks[0] >= SECOND_LOOK and now - (run.beat or 0.0) > SILENT_SECONDS:
+        return Verdict(
+            state=State.LOST,
+            because=f"job {run.job} is known to Slurm no more, and it left no marker",
+            hint="its log may tell more; submit it again if need be",
+        )
+    return Verdict(
+        state=State.UNKNOWN, because=f"Slurm does not list job {run.job}; it is looked for again in a minute"
+    )
+
+
+def _by_row(run: Run, row: JobRow, steps: tuple[JobRow, ...], now: float) -> Verdict:
+    if row.phase is Phase.WAITING:
+        if advice := stuck_advice(row.reason):
+            return Verdict(state=State.STUCK, because=row.reason, hint=advice)
+        return Verdict(state=State.PENDING, because=row.reason)
+    if row.phase is Phase.RUNNING:
+        silent = now - run.beat if run.beat else 0.0
+        quiet = f"no sign of life for {age(silent)}" if silent > SILENT_SECONDS else row.node_list
+        return Verdict(state=State.RUNNING, because=quiet)
+    if row.phase is Phase.ENDING:
+        return Verdict(state=State.ENDING, because=row.node_list)
+    if row.phase is Phase.UNKNOWN:
+        return Verdict(state=State.UNKNOWN, because=f"Slurm says {row.state}, a state that is not known here")
+    return _ended(row, steps)
+
+
+_ENDED = {
+    "CANCELLED": (State.CANCELLED, ""),
+    "TIMEOUT": (State.TIMEOUT, "its time was up"),
+    "DEADLINE": (State.TIMEOUT, "its deadline passed"),
+    "OUT_OF_MEMORY": (State.FAILED, "it needed more memory than it had asked for"),
+    "NODE_FAIL": (State.FAILED, "its node failed"),
+    "BOOT_FAIL": (State.FAILED, "its node did not start"),
+    "PREEMPTED": (State.FAILED, "it was preempted and not put back into the queue"),
+    "REVOKED": (State.FAILED, "it was taken over by another cluster"),
+}
+
+
+def _ended(row: JobRow, steps: tuple[JobRow, ...]) -> Verdict:
+    if any(step.state == "OUT_OF_MEMORY" for step in steps):
+        row = JobRow(job=row.job, state="OUT_OF_MEMORY")
+    if row.state == "COMPLETED":
+        return Verdict(
+            state=State.SUSPECT,
+            because="Slurm says completed, but the run left no marker of its own",
+            hint="look at its log before you trust its results",
+        )
+    state, words = _ENDED.get(row.state, (State.FAILED, ""))
+    hint = "ask for more with `--memory`" if row.state == "OUT_OF_MEMORY" else ""
+    if (row.exit_code, row.signal) == (0, 53):
+        words, hint = (
+            "Slurm could not write the job's log, so the script never ran",
+            "was the run's folder removed?",
+        )
+    return Verdict(
+        state=state,
+        because=words or exit_in_words(row.exit_code, row.signal) if state is State.FAILED else words,
+        exit_code=row.exit_code or None,
+        signal=row.signal or None,
+        hint=hint,
+    )

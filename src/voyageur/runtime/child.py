@@ -1,0 +1,111 @@
+"""The program, as a child that can be warned, stopped and in the end killed."""
+
+import os
+import select
+import signal
+import subprocess
+import time
+from typing import Callable, Dict, List, Optional
+
+from voyageur.runtime import processes
+
+WARN = signal.SIGUSR1
+STOP = signal.SIGTERM
+# srun turns a SIGTERM into SIGKILL for its tasks ("forcing job termination") but hands SIGUSR2 on as it is.
+STOP_THROUGH_SRUN = signal.SIGUSR2
+
+
+class Mailbox:
+    """Signals as messages that wait until somebody reads them. Made before anything else, so that none is lost."""
+
+    def __init__(self) -> None:
+        self._reader, writer = os.pipe()
+        os.set_blocking(self._reader, False)
+        os.set_blocking(writer, False)
+        signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+        for signum in (WARN, STOP, STOP_THROUGH_SRUN, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD):
+            signal.signal(signum, lambda *_: None)
+
+    def wait(self, seconds: float) -> List[int]:
+        ready, _, _ = select.select([self._reader], [], [], max(0.0, seconds))
+        return list(os.read(self._reader, 512)) if ready else []
+
+
+class Child:
+    def __init__(self, argv: List[str], environment: Dict[str, str], folder: str, grace: float) -> None:
+        self.through_srun = os.path.basename(argv[0]) == "srun"
+        self.grace = grace
+        self.warned = 0
+        self.stopped_at: Optional[float] = None
+        self._finishing = False
+        processes.adopt_orphans()
+        self._process = subprocess.Popen(argv, env=environment, cwd=folder, start_new_session=True)
+        self.pid = self._process.pid
+
+    def warn(self) -> int:
+        """Tell those who listen that the end is near; how many did."""
+        if self.through_srun:
+            os.kill(self.pid, WARN)
+            told = 1
+        else:
+            told = len(processes.tell(self.pid, WARN))
+        self.warned += told
+        return told
+
+    def stop(self) -> None:
+        """Ask it to end. Once: a second SIGTERM would interrupt the saving that the first one started."""
+        if self.stopped_at is not None:
+            return
+        self.stopped_at = time.monotonic()
+        if self.through_srun:
+            os.kill(self.pid, STOP_THROUGH_SRUN)
+        elif not processes.tell(self.pid, STOP):
+            self._finish()
+
+    def _finish(self) -> None:
+        """Nobody who listens is left: the rest dies of the signal, as it would without us."""
+        self._finishing = True
+        processes.signal_all(self.pid, STOP)
+
+    def press(self) -> None:
+        """What has to follow a stop, now and then: end those who do not listen, kill those who do not end."""
+        if self.stopped_at is None:
+            return
+        waited = time.monotonic() - self.stopped_at
+        if waited > self.grace:
+            self.kill()
+        elif not self._finishing and not self.through_srun and waited > 1.0 and not self._someone_listens():
+            self._finish()
+
+    def _someone_listens(self) -> bool:
+        return any(processes.listens(pid, STOP) for pid in processes.family(self.pid))
+
+    def kill(self) -> None:
+        if self.through_srun:
+            self._process.terminate()
+            try:
+                self._process.wait(5)
+                return
+            except subprocess.TimeoutExpired:
+                pass
+        processes.kill_all(self.pid)
+
+    def poll(self) -> Optional[int]:
+        return self._process.poll()
+
+    def watch(self, mailbox: Mailbox, beat: Callable[[], None], every: float, on_signal: Callable[[int], None]) -> int:
+        """Until it ends; returns its exit code, or minus the signal that ended it."""
+        due = time.monotonic() + min(2.0, every)
+        while True:
+            code = self._process.poll()
+            if code is not None:
+                processes.kill_orphans()  # nothing outlives the program; with linuxproc Slurm would let it
+                return code
+            pause = 0.2 if self.stopped_at is not None else due - time.monotonic()
+            for signum in mailbox.wait(pause):
+                if signum != signal.SIGCHLD:
+                    on_signal(signum)
+            self.press()
+            if time.monotonic() >= due:
+                beat()
+                due = time.monotonic() + every

@@ -1,0 +1,166 @@
+"""A private folder on the node's own disk: the code is unpacked there, and it is gone when the last task leaves.
+
+/tmp belongs to everybody. A folder that somebody else prepared under our name, or a link, is refused; nothing is
+deleted that does not carry our own mark; and whether a folder is still in use is asked of the kernel, by a lock.
+"""
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+import stat
+import tarfile
+import time
+from typing import Any, Dict, Mapping
+
+from voyageur.runtime.folder import read_json
+
+MARK = ".voyageur"
+_SETTLED_SECONDS = 60  # younger folders may still be on their way to their lock
+
+
+class NodeFolderError(Exception):
+    pass
+
+
+class NodeFolder:
+    """`path` is SLURM_TMPDIR for the program. Where the site has made one, only what we put in is ours."""
+
+    def __init__(self, path: str, token: str, ours: bool) -> None:
+        self.path = path
+        self.token = token
+        self.ours = ours
+        self.code = os.path.join(path, "code")
+        if ours:
+            _make_private(path)
+        self._lock = os.open(os.path.join(path, MARK), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+        fcntl.flock(self._lock, fcntl.LOCK_SH)
+        if os.fstat(self._lock).st_size == 0:
+            os.pwrite(self._lock, json.dumps({"token": token}).encode(), 0)
+
+    def unpack(self, archive: str, checksum: str) -> None:
+        """Once per node: the first task to come unpacks, the others wait for it."""
+        gate = os.open(os.path.join(self.path, MARK + ".unpacking"), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+        try:
+            fcntl.flock(gate, fcntl.LOCK_EX)
+            if not os.path.isdir(self.code):
+                _unpack(archive, checksum, self.code)
+        finally:
+            os.close(gate)
+
+    def leave(self) -> None:
+        """Remove it, if no other task of this node is still here."""
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._remove()
+        except OSError:
+            pass
+        finally:
+            os.close(self._lock)
+
+    def _remove(self) -> None:
+        if (read_json(os.path.join(self.path, MARK)) or {}).get("token") != self.token:
+            return
+        remove_tree(self.path if self.ours else self.code)
+        if not self.ours:
+            for name in (MARK, MARK + ".unpacking"):
+                with contextlib.suppress(OSError):
+                    os.unlink(os.path.join(self.path, name))
+
+
+def open_node_folder(environment: Mapping[str, str], node: str) -> NodeFolder:
+    token = environment["VOY_TOKEN"]
+    site_folder = environment.get("VOY_SITE_TMPDIR", "")
+    if site_folder and os.path.isdir(site_folder):
+        return NodeFolder(site_folder, token, ours=False)
+    base = base_folder(environment)
+    sweep(base)
+    name = "voy-%d-%s-%s-%s" % (os.getuid(), token, environment.get("VOY_ATTEMPT", "0"), node)
+    return NodeFolder(os.path.join(base, name), token, ours=True)
+
+
+def _make_private(path: str) -> None:
+    try:
+        os.mkdir(path, 0o700)
+    except FileExistsError:
+        found = os.lstat(path)
+        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
+            raise NodeFolderError(
+                "%s on this node is not a private folder of ours; somebody else made it" % path
+            ) from None
+    except OSError as problem:
+        raise NodeFolderError("no folder can be made on this node's disk: %s" % problem) from None
+
+
+def _unpack(archive: str, checksum: str, target: str) -> None:
+    _verify(archive, checksum)
+    partial = "%s.partial-%d" % (target, os.getpid())
+    options: Dict[str, Any] = {"filter": "fully_trusted"} if hasattr(tarfile, "data_filter") else {}
+    try:
+        with tarfile.open(archive) as tar:  # our own archive, just compared with its checksum
+            tar.extractall(partial, **options)  # noqa: S202
+        os.rename(partial, target)
+    except OSError as problem:
+        remove_tree(partial)
+        raise NodeFolderError("the code does not fit on this node's disk: %s" % problem) from None
+
+
+def _verify(archive: str, checksum: str) -> None:
+    digest = hashlib.sha256()
+    try:
+        with open(archive, "rb") as file:
+            for block in iter(lambda: file.read(1 << 20), b""):
+                digest.update(block)
+    except OSError as problem:
+        raise NodeFolderError("the frozen code cannot be read: %s" % problem) from None
+    if digest.hexdigest() != checksum:
+        raise NodeFolderError("the frozen code %s is damaged: its checksum is not the one of the plan" % archive)
+
+
+def base_folder(environment: Mapping[str, str]) -> str:
+    return environment.get("VOY_TMP_BASE") or environment.get("TMPDIR") or "/tmp"  # noqa: S108 - made private below
+
+
+def sweep(base: str, token: str = "", settled: float = _SETTLED_SECONDS) -> int:
+    """Remove what dead runs of this user left here: SIGKILL and power cuts leave nobody to clean up."""
+    removed = 0
+    with contextlib.suppress(OSError):
+        for name in os.listdir(base):
+            path = os.path.join(base, name)
+            if name.startswith("voy-%d-%s" % (os.getuid(), token)) and _is_abandoned(path, settled):
+                remove_tree(path)
+                removed += 1
+    return removed
+
+
+def _is_abandoned(path: str, settled: float) -> bool:
+    try:
+        found = os.lstat(path)
+        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or os.path.ismount(path):
+            return False
+        if time.time() - found.st_mtime < settled:
+            return False
+        descriptor = os.open(os.path.join(path, MARK), os.O_RDWR | os.O_NOFOLLOW)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return True
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
+
+
+def remove_tree(path: str) -> None:
+    """Everything below, never through a link; folders that the program made read-only are opened first."""
+
+    def open_and_retry(function: Any, name: str, _: Any) -> None:
+        with contextlib.suppress(OSError):
+            os.chmod(os.path.dirname(name), 0o700)
+            function(name)
+
+    if os.path.isdir(path) and not os.path.islink(path):
+        shutil.rmtree(path, onerror=open_and_retry)

@@ -1,0 +1,176 @@
+"""Processes and signals: who below a process listens to a signal, and what they all use.
+
+With proctrack/cgroup, Slurm delivers nothing but SIGKILL to grandchildren, so a program behind a shell or a launcher
+never hears that its time is up unless somebody in the job tells it. And one that does not listen dies of the telling.
+"""
+
+import contextlib
+import ctypes
+import os
+import shutil
+import signal
+import subprocess
+from typing import Dict, List, NamedTuple, Optional
+
+
+class Stat(NamedTuple):
+    parent: int
+    cpu_seconds: float
+    memory: int
+
+
+_TICKS = os.sysconf("SC_CLK_TCK")
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+
+
+def processes() -> Dict[int, Stat]:
+    """Every process that can be seen; none at all on a system without /proc."""
+    found = {}
+    with contextlib.suppress(OSError):
+        for name in os.listdir("/proc"):
+            if name.isdigit():
+                stat = _stat(name)
+                if stat:
+                    found[int(name)] = stat
+    return found
+
+
+def _stat(pid: str) -> Optional[Stat]:
+    try:
+        with open("/proc/%s/stat" % pid, "rb") as file:
+            # The command's name stands in parentheses and may hold spaces and parentheses itself.
+            fields = file.read().rpartition(b")")[2].split()
+    except OSError:
+        return None
+    return Stat(int(fields[1]), (int(fields[11]) + int(fields[12])) / _TICKS, int(fields[21]) * _PAGE)
+
+
+def family(root: int) -> Dict[int, Stat]:
+    """A process and all that descend from it."""
+    everybody = processes()
+    children: Dict[int, List[int]] = {}
+    for pid, stat in everybody.items():
+        children.setdefault(stat.parent, []).append(pid)
+    found, waiting = {}, [root]
+    while waiting:
+        pid = waiting.pop()
+        if pid in everybody:
+            found[pid] = everybody[pid]
+            waiting.extend(children.get(pid, []))
+    return found
+
+
+def listens(pid: int, signum: int) -> bool:
+    """Does the process catch this signal? (SigCgt in /proc/PID/status, one bit a signal)"""
+    try:
+        with open("/proc/%d/status" % pid) as file:
+            for line in file:
+                if line.startswith("SigCgt:"):
+                    return bool(int(line.split()[1], 16) >> (signum - 1) & 1)
+    except OSError:
+        pass
+    return False
+
+
+def tell(root: int, signum: int) -> List[int]:
+    """Signal the topmost processes from `root` down that listen, and only those.
+
+    What is below a listener is its own affair: forked loader workers inherit its handler and must not act as well.
+    """
+    everybody = family(root)
+    told, waiting = [], [root]
+    while waiting:
+        pid = waiting.pop()
+        if listens(pid, signum):
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signum)
+                told.append(pid)
+        else:
+            waiting.extend(child for child, stat in everybody.items() if stat.parent == pid)
+    return told
+
+
+def signal_all(root: int, signum: int) -> None:
+    for pid in family(root) or [root]:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, signum)
+
+
+def kill_all(root: int) -> None:
+    """Everything below `root`, also what is started while we kill."""
+    for _ in range(3):
+        signal_all(root, signal.SIGKILL)
+
+
+_PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
+
+
+def adopt_orphans() -> None:
+    """From now on a process below us that loses its parent becomes our child, and cannot slip out of the family."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def kill_orphans() -> None:
+    """After the program's end: whatever it left running below us."""
+    for _ in range(3):
+        left = [pid for pid in family(os.getpid()) if pid != os.getpid()]
+        for pid in left:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+        if not left:
+            return
+
+
+class Gpu(NamedTuple):
+    utilization: float
+    memory_used: int
+
+
+def gpus() -> List[Gpu]:
+    """One reading of every GPU this job may see; empty without NVIDIA's tool."""
+    tool = shutil.which("nvidia-smi")
+    if not tool:
+        return []
+    query = [tool, "--query-gpu=utilization.gpu,memory.used", "--format=csv,noheader,nounits"]
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES", "")
+    if visible:
+        query.append("--id=" + visible)
+    try:
+        answer = subprocess.run(query, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=10, check=True)
+        rows = [line.split(",") for line in answer.stdout.decode().splitlines() if line.strip()]
+        return [Gpu(float(row[0]), int(float(row[1]) * 2**20)) for row in rows]
+    except (OSError, ValueError, IndexError, subprocess.SubprocessError):
+        return []
+
+
+class Usage:
+    """What the run used, as far as samples can tell."""
+
+    def __init__(self) -> None:
+        self.samples = 0
+        self.peak_memory = 0
+        self.gpu_samples = 0
+        self.gpu_utilization = 0.0
+        self.gpu_peak_memory = 0
+
+    def sample(self, root: int) -> None:
+        self.samples += 1
+        self.peak_memory = max(self.peak_memory, sum(stat.memory for stat in family(root).values()))
+        for gpu in gpus():
+            self.gpu_samples += 1
+            self.gpu_utilization += gpu.utilization
+            self.gpu_peak_memory = max(self.gpu_peak_memory, gpu.memory_used)
+
+    def facts(self) -> Dict[str, float]:
+        """CPU seconds are those of processes that have ended; tasks behind srun are Slurm's children, not ours."""
+        times = os.times()
+        found: Dict[str, float] = {
+            "cpu_seconds": round(times.children_user + times.children_system, 2),
+            "peak_memory": self.peak_memory,
+            "samples": self.samples,
+        }
+        if self.gpu_samples:
+            found["gpu_utilization"] = round(self.gpu_utilization / self.gpu_samples, 1)
+            found["gpu_peak_memory"] = self.gpu_peak_memory
+        return found

@@ -1,0 +1,52 @@
+"""The program's surroundings on one node: its folder, its variables, its command filled in."""
+
+import os
+import socket
+from typing import Dict, List, Mapping, NamedTuple
+
+from voyageur.runtime import words
+from voyageur.runtime.folder import RUNTIME, SECRETS, read_json
+from voyageur.runtime.node_folder import NodeFolder, open_node_folder
+
+
+class Program(NamedTuple):
+    argv: List[str]
+    environment: Dict[str, str]
+    folder: str
+
+
+def node_name(environment: Mapping[str, str]) -> str:
+    return environment.get("SLURMD_NODENAME") or socket.gethostname().split(".")[0]
+
+
+def prepare(command: List[str], environment: Mapping[str, str]) -> "tuple[Program, NodeFolder]":
+    """Unpack the code on this node and say where and with what the command starts."""
+    place = open_node_folder(environment, node_name(environment))
+    try:
+        place.unpack(environment["VOY_CODE"], environment["VOY_CODE_SHA256"])
+        variables = _variables(environment, place)
+        folder = os.path.normpath(os.path.join(place.code, environment.get("VOY_START_IN", ".")))
+        return Program(words.fill(command, variables), variables, folder), place
+    except BaseException:
+        place.leave()
+        raise
+
+
+def _variables(environment: Mapping[str, str], place: NodeFolder) -> Dict[str, str]:
+    variables = dict(environment)
+    run_folder = environment["VOY_RUN_DIR"]
+    variables.update(
+        {
+            "SLURM_TMPDIR": place.path,
+            "VOY_TMP": place.path,
+            "source_dir": place.code,
+            # So that `from voyageur import job` works with nothing installed.
+            "PYTHONPATH": os.pathsep.join(
+                filter(None, [environment.get("PYTHONPATH"), os.path.join(run_folder, RUNTIME)])
+            ),
+        }
+    )
+    secrets = read_json(os.path.join(run_folder, SECRETS)) or {}
+    variables.update({name: str(value) for name, value in secrets.items()})
+    variables.pop("VOY_SITE_TMPDIR", None)
+    return variables

@@ -1,0 +1,219 @@
+"""The job's own process, the one that Slurm signals: claims the attempt, runs the program, says truly how it ended."""
+
+import contextlib
+import json
+import os
+import signal
+import sys
+import time
+from typing import Any, Dict, List, Optional
+
+from voyageur.runtime import program
+from voyageur.runtime.child import WARN, Child, Mailbox
+from voyageur.runtime.folder import (
+    BEAT_SECONDS,
+    BY_HAND,
+    SECRETS,
+    STOP,
+    Duplicate,
+    append_event,
+    attempt_path,
+    claim_attempt,
+    newest_attempt,
+    read_events,
+    read_json,
+    write_atomically,
+    write_marker,
+)
+from voyageur.runtime.node_folder import NodeFolder, NodeFolderError, base_folder, sweep
+from voyageur.runtime.processes import Usage
+from voyageur.runtime.task import shell_code
+
+MOST_ATTEMPTS = 6  # Slurm itself does not bound how often a job is requeued
+_LIMIT_SLACK = 10.0  # a stop this close to the limit is the limit's
+
+
+class Supervisor:
+    def __init__(self, command: List[str], environment: Dict[str, str]) -> None:
+        self.command = command
+        self.environment = environment
+        self.folder = environment["VOY_RUN_DIR"]
+        self.token = environment["VOY_TOKEN"]
+        self.job = environment.get("SLURM_JOB_ID", "0")
+        self.node = program.node_name(environment)
+        self.started = time.time()
+        self.attempt = 0
+        self.fenced = False
+        self.usage = Usage()
+        self.child: Optional[Child] = None
+        self.place: Optional[NodeFolder] = None
+
+    # ── the attempt ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def run(self, mailbox: Mailbox) -> int:
+        try:
+            self.attempt = claim_attempt(self.folder, self._attempt_facts())
+        except Duplicate as taken:
+            self._note("duplicate left", reason=str(taken))
+            self._say("%s; this job leaves without doing anything" % taken)
+            return 0
+        self.environment["VOY_ATTEMPT"] = str(self.attempt)
+        with contextlib.suppress(OSError):
+            os.unlink(os.path.join(self.folder, STOP))
+        self._note("attempt started", node=self.node, nodes=self.environment.get("SLURM_JOB_NODELIST", self.node))
+        self._say("attempt %d of %s, job %s on %s" % (self.attempt, self.environment["VOY_RUN"], self.job, self.node))
+        try:
+            return self._attempt(mailbox)
+        finally:
+            if self.place:
+                self.place.leave()
+            sweep(base_folder(self.environment), self.token, settled=0)  # what killed tasks left on this node
+
+    def _attempt(self, mailbox: Mailbox) -> int:
+        if self.attempt > MOST_ATTEMPTS:
+            return self._fail("it was started %d times without an end; it is not started again" % (self.attempt - 1))
+        try:
+            self.child = self._start()
+        except NodeFolderError as problem:
+            return self._fail(str(problem))
+        except OSError as problem:
+            return self._fail("%s cannot be started: %s" % (self.command[0], problem.strerror), 127)
+        code = self.child.watch(mailbox, self._beat, BEAT_SECONDS, self._hear)
+        return self._end(code)
+
+    def _start(self) -> Child:
+        """Through srun every task prepares its own node; a single process starts right here."""
+        grace = float(self.environment.get("VOY_GRACE", "25"))
+        if os.path.basename(self.command[0]) == "srun":
+            return Child(self.command, self.environment, self.folder, grace)
+        what, self.place = program.prepare(self.command, self.environment)
+        return Child(what.argv, what.environment, what.folder, grace)
+
+    # ── while it runs ────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def _hear(self, signum: int) -> None:
+        assert self.child is not None
+        if signum == WARN:
+            with contextlib.suppress(OSError):
+                write_atomically(os.path.join(self.folder, STOP), b"time is nearly up\n")
+            told = self.child.warn()
+            self._note("warned", told=told)
+            self._say("time is nearly up; the program was %s" % ("told" if told else "not told: it does not listen"))
+        elif self.child.stopped_at is None:
+            self._note("told to stop", signal=signal.Signals(signum).name)
+            self.child.stop()
+
+    def _beat(self) -> None:
+        assert self.child is not None
+        self.usage.sample(self.child.pid)
+        newest = newest_attempt(self.folder)
+        if newest and newest.number > self.attempt:
+            self.fenced = True
+            self._note("fenced", by=newest.number)
+            self.child.kill()
+            return
+        self._write_attempt()
+
+    def _write_attempt(self, **more: Any) -> None:
+        facts = dict(self._attempt_facts(), attempt=self.attempt, beat=time.time(), usage=self.usage.facts(), **more)
+        with contextlib.suppress(OSError):  # a full disk must not end a run that could still save its work
+            write_atomically(attempt_path(self.folder, self.attempt), _json(facts))
+
+    def _attempt_facts(self) -> Dict[str, Any]:
+        return {
+            "job": self.job,
+            "submission": self.environment.get("VOY_SUBMISSION") or BY_HAND,
+            "node": self.node,
+            "pid": os.getpid(),
+            "started": self.started,
+            "beat": time.time(),
+        }
+
+    # ── how it ended ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def _end(self, code: int) -> int:
+        if self.fenced:
+            self._say("a newer attempt has taken over; this one ends")
+            return 0
+        how = self._how_it_ended(code)
+        self._write_attempt(ended=time.time())
+        self._note("attempt ended", end=how, code=code)
+        if how != "interrupted":
+            self._finish(how, code)
+        return shell_code(code)
+
+    def _how_it_ended(self, code: int) -> str:
+        """`interrupted` is no verdict on the run: only Slurm knows whether the job comes back."""
+        assert self.child is not None
+        if self.child.stopped_at is not None:
+            if self._cancel_was_asked():
+                return "cancelled"
+            return "timeout" if self._limit_is_reached() else "interrupted"
+        if code == 0:
+            return "stopped" if self.child.warned else "done"
+        return "failed"
+
+    def _cancel_was_asked(self) -> bool:
+        return any(event["event"] == "cancel asked" for event in read_events(self.folder))
+
+    def _limit_is_reached(self) -> bool:
+        limit = float(self.environment.get("VOY_TIME_LIMIT", "0"))
+        return bool(limit) and time.time() - self.started >= limit - _LIMIT_SLACK
+
+    def _fail(self, problem: str, code: int = 1) -> int:
+        self._say(problem)
+        self._note("attempt ended", end="failed", problem=problem)
+        self._finish("failed", code, problem=problem)
+        return code
+
+    def _finish(self, how: str, code: int, **more: Any) -> None:
+        newest = newest_attempt(self.folder)
+        if newest and newest.number > self.attempt:
+            return
+        facts = {
+            "run": self.environment["VOY_RUN"],
+            "token": self.token,
+            "attempt": self.attempt,
+            "job": self.job,
+            "node": self.node,
+            "end": how,
+            "exit_code": max(code, 0),
+            "signal": max(-code, 0),
+            "started": self.started,
+            "ended": time.time(),
+            "usage": self.usage.facts(),
+        }
+        facts.update(more)
+        write_marker(self.folder, facts, self.token)
+        with contextlib.suppress(OSError):
+            os.unlink(os.path.join(self.folder, SECRETS))
+
+    # ── saying so ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def _note(self, event: str, **facts: Any) -> None:
+        try:
+            append_event(self.folder, event, attempt=self.attempt, job=self.job, **facts)
+        except OSError as problem:
+            self._say("an event could not be written down: %s" % problem)
+
+    def _say(self, text: str) -> None:
+        print("voyageur: %s" % text, file=sys.stderr, flush=True)
+
+
+def _json(facts: Dict[str, Any]) -> bytes:
+    return json.dumps(facts).encode("utf-8")
+
+
+def run(command: List[str]) -> int:
+    mailbox = Mailbox()
+    environment = dict(os.environ)
+    environment["VOY_SITE_TMPDIR"] = environment.get("SLURM_TMPDIR", "")
+    # Steps take the batch script's whole environment; sbatch's --export list was for the way into the job.
+    environment["SLURM_EXPORT_ENV"] = "ALL"
+    if read_json(os.path.join(environment["VOY_RUN_DIR"], "run.json")) is None:
+        print(
+            "voyageur: the run's folder %s is gone or cannot be read" % environment["VOY_RUN_DIR"],
+            file=sys.stderr,
+        )
+        return 1
+    return Supervisor(command, environment).run(mailbox)

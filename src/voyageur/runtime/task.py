@@ -1,0 +1,67 @@
+"""One task of a step: prepares its node, runs the program, hands on what it is told. Slurm signals only this."""
+
+import contextlib
+import os
+import signal
+import sys
+from typing import List
+
+from voyageur.runtime import program
+from voyageur.runtime.child import STOP_THROUGH_SRUN, WARN, Child, Mailbox
+from voyageur.runtime.folder import BEAT_SECONDS, append_event
+from voyageur.runtime.node_folder import NodeFolderError
+
+
+def run(command: List[str]) -> int:
+    mailbox = Mailbox()
+    environment = dict(os.environ)
+    try:
+        what, place = program.prepare(command, environment)
+    except NodeFolderError as problem:
+        return _refuse(environment, str(problem), 1)
+    try:
+        child = Child(what.argv, what.environment, what.folder, _grace(environment))
+    except OSError as problem:
+        place.leave()
+        return _refuse(environment, "%s cannot be started: %s" % (what.argv[0], problem.strerror), 127)
+    try:
+        code = child.watch(mailbox, lambda: None, BEAT_SECONDS, lambda signum: _hand_on(child, signum))
+    finally:
+        place.leave()
+    if code != 0:
+        _note(environment, "task failed", code=code)
+    return shell_code(code)
+
+
+def _grace(environment: "dict[str, str]") -> float:
+    return float(environment.get("VOY_GRACE", "25"))
+
+
+def _hand_on(child: Child, signum: int) -> None:
+    if signum == WARN:
+        child.warn()
+    elif signum in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, STOP_THROUGH_SRUN):
+        child.stop()
+
+
+def _refuse(environment: "dict[str, str]", problem: str, code: int) -> int:
+    print("voyageur: %s" % problem, file=sys.stderr, flush=True)
+    _note(environment, "task failed", problem=problem)
+    return code
+
+
+def _note(environment: "dict[str, str]", event: str, **facts: object) -> None:
+    with contextlib.suppress(OSError):
+        append_event(
+            environment["VOY_RUN_DIR"],
+            event,
+            attempt=int(environment.get("VOY_ATTEMPT", "0")),
+            rank=int(environment.get("SLURM_PROCID", "0")),
+            node=program.node_name(environment),
+            **facts,
+        )
+
+
+def shell_code(code: int) -> int:
+    """As a shell counts: 128 and the signal for a program that was killed by one."""
+    return 128 - code if code < 0 else code

@@ -1,0 +1,5 @@
+"""Plan -> bash."""
+
+from voyageur.script.render import render
+
+__all__ = ["render"]

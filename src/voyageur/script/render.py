@@ -1,0 +1,99 @@
+"""Plan -> bash that anyone can read. The blocks are real shell files, so shellcheck and a reader can open them."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Iterator
+from importlib import resources
+
+from voyageur import __version__
+from voyageur.plan import Export, Plan
+from voyageur.plan.launch import TASK
+from voyageur.script.quoting import bash_word, comment, sbatch_word
+
+_REASON_COLUMN = 44
+
+
+def render(plan: Plan) -> str:
+    lines = [
+        *_opening(plan),
+        *_directives(plan),
+        "",
+        *_step(1, "Who and where", [*_block("fresh_start"), *_exports(plan.exports), *_folders(plan)]),
+        *_step(2, "The program's surroundings", _surroundings(plan)),
+        *_step(3, "A Python for the supervisor (the program may use another)", _block("find_python")),
+        *_step(4, "The program, as it was given", _command(plan)),
+        *_step(
+            5,
+            "Run it: claims this attempt, unpacks the code on the node's own disk, passes warnings on, "
+            "writes how it ended, cleans up",
+            _launch(plan),
+        ),
+    ]
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _opening(plan: Plan) -> list[str]:
+    return [
+        # A login shell: it knows the site's modules without asking the shell that submitted.
+        "#!/bin/bash -l",
+        f"# {plan.identity.run}: written by Voyageur {__version__} for {plan.site}, from {comment(plan.project_root)}",
+        f"#   {comment(shlex.join(plan.command))}",
+        "# Run it again: sbatch job.sh. Every decision with its reason: plan.json, beside this file.",
+        "",
+    ]
+
+
+def _directives(plan: Plan) -> list[str]:
+    return [_with_reason(f"#SBATCH {_flag(line.flag)}", line.because) for line in plan.directives]
+
+
+def _flag(flag: str) -> str:
+    name, equals, value = flag.partition("=")
+    return f"{name}{equals}{sbatch_word(value)}" if equals else name
+
+
+def _with_reason(text: str, reason: str) -> str:
+    return f"{text:<{_REASON_COLUMN}}  # {comment(reason)}" if reason else text
+
+
+def _step(number: int, title: str, lines: Iterable[str]) -> list[str]:
+    body = list(lines)
+    return [f"# ── {number}. {title}", *body, ""]
+
+
+def _block(name: str) -> list[str]:
+    return (resources.files("voyageur.script") / "blocks" / f"{name}.sh").read_text().rstrip("\n").splitlines()
+
+
+def _exports(exports: Iterable[Export]) -> Iterator[str]:
+    for export in exports:
+        value = export.value if export.is_shell else bash_word(export.value)
+        yield _with_reason(f"export {export.name}={value}", export.because)
+
+
+def _folders(plan: Plan) -> list[str]:
+    return ['mkdir -p "$VOY_CHECKPOINTS"']
+
+
+def _surroundings(plan: Plan) -> Iterator[str]:
+    if plan.modules.value:
+        words = " ".join(bash_word(name) for name in plan.modules.value)
+        yield _with_reason(f"modules=({words})", plan.modules.because)
+        yield from _block("load_modules")
+    if plan.activate.value:
+        yield "# shellcheck disable=SC1091 # the user's own file"
+        yield _with_reason(f"source {bash_word(plan.activate.value)} || exit 1", plan.activate.because)
+    if not plan.modules.value and not plan.activate.value:
+        yield f"# no modules and no virtual environment: {comment(plan.activate.because)}"
+
+
+def _command(plan: Plan) -> list[str]:
+    return ["command=(" + " ".join(bash_word(word) for word in plan.command) + ")"]
+
+
+def _launch(plan: Plan) -> Iterator[str]:
+    words = [f'"{word}"' if word in TASK and word.startswith("$") else word for word in plan.launch_words]
+    program = " ".join([*words, '"${command[@]}"'])
+    yield f"# {plan.launch.value}: {comment(plan.launch.because)}"
+    yield f'exec "$VOY_PYTHON" "$VOY_RUN_DIR/runtime.pyz" supervise -- {program}'

@@ -1,0 +1,1 @@
+"""The same result as text and as JSON."""

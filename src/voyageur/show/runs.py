@@ -1,0 +1,138 @@
+"""Runs as people read them: a table of many, a page of one."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from voyageur.record import Entry, Run, State, Verdict, age
+from voyageur.show.style import paint, printable, state_colour, table
+from voyageur.units import Size
+
+
+def runs_text(entries: Sequence[Entry], hidden: int, colours: bool) -> str:
+    if not entries:
+        return "no runs yet; `voy run -- COMMAND` makes one"
+    head = ("RUN", "STATE", "JOB", "SITE", "AGE", "TOOK", "WHAT")
+    rows = [_row(entry) for entry in entries]
+    more = [paint(f"({hidden} older; `voy status --all` lists them)", "dim", colours)] if hidden else []
+    return "\n".join([table(head, rows, colours, state_column=1), *more])
+
+
+def _row(entry: Entry) -> tuple[str, ...]:
+    took = age((entry.ended or time.time()) - entry.started) if entry.started else "-"
+    what = f"{entry.because} · {entry.command}" if entry.because else entry.command
+    return (
+        entry.run,
+        entry.state,
+        entry.job or "-",
+        entry.site,
+        age(time.time() - entry.created),
+        took,
+        printable(what),
+    )
+
+
+def run_text(run: Run, verdict: Verdict, colours: bool, lines: int = 12) -> str:
+    record = run.record
+    state = paint(verdict.state.value, state_colour(verdict.state), colours)
+    because = f"  {verdict.because}" if verdict.because else ""
+    rows = [
+        ("state", f"{state}{printable(because)}"),
+        ("command", printable(shlex.join(record.command))),
+        ("job", f"{run.job or '-'} on {record.site}"),
+        ("attempt", str(run.attempt) if run.attempt else "-"),
+        ("submitted", _moment(record.created)),
+        *_times(run),
+        *_usage(run),
+        ("folder", str(run.folder)),
+        ("log", str(run.log)),
+    ]
+    text = [paint(run.id, "bold", colours), *(f"  {name:<10} {value}" for name, value in rows)]
+    if verdict.hint:
+        text += ["", f"hint: {verdict.hint}"]
+    if verdict.state.is_final and not verdict.state.is_good and lines:
+        text += [
+            "",
+            paint("the log's last lines:", "dim", colours),
+            *(f"  {line}" for line in last_lines(run.log, lines)),
+        ]
+    return "\n".join(text)
+
+
+def _moment(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def _times(run: Run) -> list[tuple[str, str]]:
+    started = run.last("attempt started")
+    found = [("started", f"{_moment(started['time'])} on {started.get('nodes', '')}")] if started else []
+    if run.marker:
+        found.append(
+            (
+                "ended",
+                f"{_moment(run.marker['ended'])}, took {age(run.marker['ended'] - run.marker['started'])}",
+            )
+        )
+    return found
+
+
+def _usage(run: Run) -> list[tuple[str, str]]:
+    usage: dict[str, Any] = (run.marker or {}).get("usage") or run.usage
+    if not usage.get("samples"):
+        return []
+    parts = [f"memory {Size(int(usage['peak_memory']))} at most", f"CPU {usage['cpu_seconds']:.0f} s"]
+    if "gpu_utilization" in usage:
+        parts.append(f"GPU {usage['gpu_utilization']:.0f} % busy, {Size(int(usage['gpu_peak_memory']))} at most")
+    return [("used", ", ".join(parts))]
+
+
+def last_lines(log: Path, count: int) -> list[str]:
+    try:
+        with open(log, "rb") as file:
+            file.seek(0, 2)
+            file.seek(max(0, file.tell() - 65_536))
+            lines = file.read().decode("utf-8", "replace").splitlines()
+    except OSError:
+        return ["(no log was written)"]
+    return [printable(line) for line in lines[-count:]] or ["(the log is empty)"]
+
+
+def run_document(run: Run, verdict: Verdict) -> dict[str, Any]:
+    record = msgspec.to_builtins(run.record)
+    del record["token"]
+    return {
+        **record,
+        "state": verdict.state.value,
+        "final": verdict.state.is_final,
+        "because": verdict.because,
+        "exit_code": verdict.exit_code,
+        "signal": verdict.signal,
+        "hint": verdict.hint,
+        "job": run.job,
+        "attempt": run.attempt,
+        "folder": str(run.folder),
+        "log": str(run.log),
+        "script": str(run.script),
+        "marker": run.marker,
+        "events": list(run.events),
+    }
+
+
+def entries_document(entries: Sequence[Entry]) -> list[dict[str, Any]]:
+    return [
+        {name: getattr(entry, name) for name in Entry.__struct_fields__ if name not in ("events_size", "job_name")}
+        for entry in entries
+    ]
+
+
+def summary_line(run: Run, verdict: Verdict, colours: bool) -> str:
+    word = paint(verdict.state.value, state_colour(verdict.state), colours)
+    because = f": {verdict.because}" if verdict.because and verdict.state is not State.DONE else ""
+    return f"{run.id} {word}{printable(because)}"

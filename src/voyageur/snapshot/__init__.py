@@ -1,0 +1,6 @@
+"""The code, frozen at submit as one file that is addressed by its content."""
+
+from voyageur.snapshot.archive import Package, gather, store
+from voyageur.snapshot.select import LeftOut, Selection
+
+__all__ = ["LeftOut", "Package", "Selection", "gather", "store"]

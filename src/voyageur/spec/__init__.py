@@ -1,0 +1,18 @@
+"""What the user wants: read from files, variables and flags, said without naming a cluster."""
+
+from voyageur.spec.model import Checkpoint, Environment, Launch, Project, Resources, Snapshot, Spec
+from voyageur.spec.read import PROJECT_FILE, Given, project_root, read_spec
+
+__all__ = [
+    "PROJECT_FILE",
+    "Checkpoint",
+    "Environment",
+    "Given",
+    "Launch",
+    "Project",
+    "Resources",
+    "Snapshot",
+    "Spec",
+    "project_root",
+    "read_spec",
+]

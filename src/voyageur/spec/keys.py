@@ -1,0 +1,163 @@
+"""Every key a user may write, and how its text becomes a value. A key that is not here is an error."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import shlex
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from voyageur.units import Duration, Size
+
+Reader = Callable[[Any], Any]
+
+
+def text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"a text is wanted, not {value!r}")
+    if not value.strip():
+        raise ValueError("it is empty")
+    if any(ord(letter) < 32 or ord(letter) == 127 for letter in value):
+        raise ValueError("it holds a line break or another control character")
+    return value
+
+
+def word(value: Any) -> str:
+    """One word for a flag of Slurm's."""
+    if re.search(r"\s", text(value)):
+        raise ValueError("it must be one word, without spaces")
+    return str(value)
+
+
+def name(value: Any) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", str(value)):
+        raise ValueError("a name is up to 64 letters, digits, '.', '_' and '-', and starts with a letter or digit")
+    return str(value)
+
+
+def truth(value: Any) -> bool:
+    if isinstance(value, bool):
+        return value
+    spelled = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+    if str(value).lower() not in spelled:
+        raise ValueError("true or false is wanted")
+    return spelled[str(value).lower()]
+
+
+def count(least: int) -> Reader:
+    def read(value: Any) -> int:
+        digits = str(value).strip()
+        if isinstance(value, bool) or not re.fullmatch(r"-?\d+", digits):
+            raise ValueError(f"a whole number is wanted, not {value!r}")
+        if int(digits) < least:
+            raise ValueError(f"it must be at least {least}")
+        return int(digits)
+
+    return read
+
+
+def or_auto(reader: Reader) -> Reader:
+    """`auto` leaves the value to the site's ratio."""
+    return lambda value: None if value == "auto" else reader(value)
+
+
+def duration(value: Any) -> Duration:
+    return Duration.parse(str(value))
+
+
+def size(value: Any) -> Size:
+    return Size.parse(str(value))
+
+
+def texts(value: Any) -> tuple[str, ...]:
+    if isinstance(value, str):
+        value = value.split()
+    if not isinstance(value, list | tuple):
+        raise ValueError("a list of texts is wanted")
+    return tuple(text(item) for item in value)
+
+
+def command(value: Any) -> tuple[str, ...]:
+    """A list arrives byte for byte; a text is cut into words as a shell would, and nothing more."""
+    if isinstance(value, str):
+        try:
+            value = shlex.split(value, comments=True)
+        except ValueError as problem:
+            raise ValueError(f"its quotes do not close: {problem}") from None
+    if not isinstance(value, list | tuple) or not all(isinstance(item, str) for item in value):
+        raise ValueError("a command is a text or a list of texts")
+    if not value or not value[0].strip():
+        raise ValueError("it is empty")
+    if any("\0" in item for item in value):
+        raise ValueError("it holds a NUL byte, which no program can receive")
+    return tuple(value)
+
+
+def variables(value: Any) -> dict[str, str]:
+    if not isinstance(value, dict) or not all(isinstance(item, str | int | float) for item in value.values()):
+        raise ValueError("a table of names and texts is wanted")
+    wrong = [key for key in value if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", key)]
+    if wrong:
+        raise ValueError(f"{wrong[0]!r} is no name for an environment variable")
+    taken = [key for key in value if key.startswith(("VOY_", "SLURM_"))]
+    if taken:
+        raise ValueError(f"{taken[0]!r} is a name that the run sets itself")
+    return {key: str(item) for key, item in value.items()}
+
+
+def variable_names(value: Any) -> tuple[str, ...]:
+    return tuple(variables(dict.fromkeys(texts(value), "")))
+
+
+KEYS: dict[str, Reader] = {
+    "command": command,
+    "experiment": name,
+    "project": name,
+    "site": word,
+    "account": word,
+    "partition": word,
+    "qos": word,
+    "constraint": text,
+    "scratch": text,
+    "requeue": truth,
+    "resources.nodes": count(1),
+    "resources.gpus": count(0),
+    "resources.gpu": or_auto(word),
+    "resources.tasks": count(1),
+    "resources.cpus": or_auto(count(1)),
+    "resources.memory": or_auto(size),
+    "resources.memory_per_gpu": size,
+    "resources.time": duration,
+    "env.modules": texts,
+    "env.venv": text,
+    "env.variables": variables,
+    "env.secrets": variable_names,
+    "launch.with": word,
+    "checkpoint.warn": duration,
+    "snapshot.include": texts,
+    "snapshot.exclude": texts,
+    "snapshot.limit": size,
+}
+
+# What VOY_* may set: the words people change from one shell to the next.
+VARIABLES = {
+    "VOY_SITE": "site",
+    "VOY_ACCOUNT": "account",
+    "VOY_PARTITION": "partition",
+    "VOY_QOS": "qos",
+    "VOY_CONSTRAINT": "constraint",
+    "VOY_SCRATCH": "scratch",
+    "VOY_NODES": "resources.nodes",
+    "VOY_GPUS": "resources.gpus",
+    "VOY_GPU": "resources.gpu",
+    "VOY_TASKS": "resources.tasks",
+    "VOY_CPUS": "resources.cpus",
+    "VOY_MEMORY": "resources.memory",
+    "VOY_TIME": "resources.time",
+    "VOY_LAUNCH": "launch.with",
+}
+
+
+def nearest(wrong: str, right: Iterable[str]) -> str | None:
+    return next(iter(difflib.get_close_matches(wrong, list(right), n=1, cutoff=0.6)), None)

@@ -1,0 +1,79 @@
+"""What the user wants, said without naming a cluster; every value knows where it came from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct, field
+
+from voyageur.units import Duration, Size
+
+
+class Project(Struct, frozen=True, kw_only=True):
+    """The folder that travels, and where in it the command was typed."""
+
+    root: Path
+    name: str
+    start_in: str = "."
+    file: Path | None = None
+
+
+class Resources(Struct, frozen=True, kw_only=True):
+    """Per node where a number could be per node. None means: decide from the site."""
+
+    nodes: int = 1
+    gpus: int = 0
+    gpu: str | None = None
+    tasks: int | None = None
+    cpus: int | None = None
+    memory: Size | None = None
+    memory_per_gpu: Size | None = None
+    time: Duration = Duration(3600)
+
+
+class Environment(Struct, frozen=True, kw_only=True):
+    modules: tuple[str, ...] | None = None
+    venv: str | None = None
+    variables: dict[str, str] = field(default_factory=dict)
+    secrets: tuple[str, ...] = ()
+
+
+class Launch(Struct, frozen=True, kw_only=True):
+    with_: str = "auto"
+
+
+class Checkpoint(Struct, frozen=True, kw_only=True):
+    warn: Duration | None = None
+
+
+class Snapshot(Struct, frozen=True, kw_only=True):
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    limit: Size = Size(100 * 1024**2)
+
+
+class Spec(Struct, frozen=True, kw_only=True):
+    project: Project
+    command: tuple[str, ...] = ()
+    experiment: str = ""
+    site: str | None = None
+    account: str | None = None
+    partition: str | None = None
+    qos: str | None = None
+    constraint: str | None = None
+    scratch: str | None = None
+    requeue: bool = True
+    resources: Resources = Resources()
+    env: Environment = Environment()
+    launch: Launch = Launch()
+    checkpoint: Checkpoint = Checkpoint()
+    snapshot: Snapshot = Snapshot()
+    sources: dict[str, str] = field(default_factory=dict)
+    given: dict[str, Any] = field(default_factory=dict)
+
+    def source(self, key: str) -> str:
+        return self.sources.get(key, "default")
+
+    def says(self, key: str) -> bool:
+        return key in self.sources

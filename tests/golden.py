@@ -1,0 +1,25 @@
+"""Text compared with a file that holds what it should be: `pytest_plugins = ["tests.golden"]`.
+
+VOY_REWRITE_GOLDEN=1 writes the files anew; read the difference before you commit it.
+"""
+
+import os
+from collections.abc import Callable
+
+import pytest
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
+    """golden("narval.sh", text) compares with golden/narval.sh beside the test."""
+    folder = request.path.parent / "golden"
+
+    def check(name: str, text: str) -> None:
+        file = folder / name
+        if os.environ.get("VOY_REWRITE_GOLDEN") == "1":
+            folder.mkdir(exist_ok=True)
+            file.write_text(text, encoding="utf-8", newline="")
+        assert file.is_file(), f"there is no {file}; VOY_REWRITE_GOLDEN=1 writes it"
+        assert text == file.read_bytes().decode("utf-8")
+
+    return check

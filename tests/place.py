@@ -1,0 +1,130 @@
+"""A place where runs really run: this machine, or a real Slurm of either kind. Tests use it as a user would, by `voy`."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.testbed.bed import Bed
+
+KINDS = ("local", "S", "P")
+VOY = [sys.executable, "-c", "from voyageur.cli import main; main()"]
+
+
+class Place:
+    """One user's home, one project and one scratch, on one engine."""
+
+    def __init__(self, root: Path, bed: Bed | None) -> None:
+        self.root = root
+        self.bed = bed
+        self.site = "slurm" if bed else "local"
+        self.home, self.scratch, self.project = root / "home", root / "scratch", root / "project"
+        for folder in (self.home, self.scratch, self.project):
+            folder.mkdir(parents=True)
+        self.environment = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(self.home),
+            "USER": "tester",
+            "LANG": "C.UTF-8",
+            "SCRATCH": str(self.scratch),
+            "VOY_SITE": self.site,
+            "VIRTUAL_ENV": sys.prefix,
+            **(bed.environment if bed else {}),
+        }
+
+    def write(self, name: str, text: str) -> Path:
+        path = self.project / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return path
+
+    def voy(self, *arguments: str, code: int | None = 0, **environment: str) -> subprocess.CompletedProcess[str]:
+        answer = subprocess.run(
+            [*VOY, *arguments], cwd=self.project, env={**self.environment, **environment}, timeout=280,
+            capture_output=True, text=True, check=False, errors="surrogateescape",
+        )  # fmt: skip
+        if code is not None:
+            assert answer.returncode == code, f"{arguments}\n{answer.stdout}\n{answer.stderr}"
+        return answer
+
+    def submit(self, *arguments: str, **environment: str) -> str:
+        return self.voy("submit", *arguments, **environment).stdout.strip()
+
+    def wait(self, run: str, code: int | None = None) -> dict[str, Any]:
+        answer = self.voy("wait", "--json", "--timeout", "4m", run, code=code)
+        assert answer.stdout, answer.stderr
+        return dict(json.loads(answer.stdout))
+
+    def finish(self, *arguments: str, **environment: str) -> dict[str, Any]:
+        return self.wait(self.submit(*arguments, **environment))
+
+    def status(self, run: str) -> dict[str, Any]:
+        return dict(json.loads(self.voy("status", "--json", run).stdout))
+
+    def folder(self, run: str) -> Path:
+        return next(self.scratch.glob(f"*/hpc_outputs/{run}"))
+
+    def log(self, run: str) -> str:
+        return self.voy("logs", run).stdout
+
+    def until(self, what: Callable[[], Any], seconds: float = 60) -> Any:
+        deadline = time.monotonic() + seconds
+        while not (found := what()):
+            assert time.monotonic() < deadline, "it did not come to pass in time"
+            time.sleep(0.1)
+        return found
+
+    def until_logged(self, run: str, text: str, seconds: float = 60) -> str:
+        return str(self.until(lambda: (log := self.log(run)) and text in log and log, seconds))
+
+    def node_folders(self) -> list[str]:
+        """What runs of this place have on node-local disks now."""
+        places = [self.bed.local_tmp(node) for node in self.bed.nodes] if self.bed and self.bed.kind == "P" else []
+        names = [path.name for place in [*places, Path(tempfile.gettempdir())] for path in place.glob("voy-*")]
+        tokens = [json.loads(path.read_text())["token"] for path in self.scratch.glob("*/hpc_outputs/*/run.json")]
+        return [name for name in names if any(token in name for token in tokens)]
+
+
+def _made(kind: str, request: pytest.FixtureRequest) -> Iterator[Place]:
+    bed: Bed | None = request.getfixturevalue(f"bed_{kind.lower()}") if kind != "local" else None
+    root = Path(tempfile.mkdtemp(prefix="place-", dir=bed.shared if bed else None))
+    yield Place(root, bed)
+    shutil.rmtree(root, ignore_errors=True)
+
+
+@pytest.fixture(params=KINDS)
+def place(request: pytest.FixtureRequest) -> Iterator[Place]:
+    """Every engine in turn: one behavioural suite for all."""
+    yield from _made(request.param, request)
+
+
+@pytest.fixture
+def local(request: pytest.FixtureRequest) -> Iterator[Place]:
+    yield from _made("local", request)
+
+
+@pytest.fixture
+def simple(request: pytest.FixtureRequest) -> Iterator[Place]:
+    """A Slurm of kind S."""
+    yield from _made("S", request)
+
+
+@pytest.fixture
+def production(request: pytest.FixtureRequest) -> Iterator[Place]:
+    """A Slurm of kind P, as real sites run it."""
+    yield from _made("P", request)
+
+
+@pytest.fixture(params=["S", "P"])
+def slurm(request: pytest.FixtureRequest) -> Iterator[Place]:
+    yield from _made(request.param, request)

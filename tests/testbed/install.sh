@@ -1,0 +1,40 @@
+#!/bin/sh
+# Make sure that the programs of the test clusters are on this machine. Quick, and without apt, when they are.
+# Starts no service: the test beds run daemons of their own.
+set -eu
+
+# program:Debian package
+needed="
+slurmctld:slurm-wlm slurmd:slurm-wlm sbatch:slurm-wlm slurmdbd:slurmdbd munged:munge
+mariadbd:mariadb-server mysql_install_db:mariadb-server sshd:openssh-server rsync:rsync ip:iproute2 shellcheck:shellcheck
+"
+
+PATH=$PATH:/usr/sbin:/sbin
+missing=
+for pair in $needed; do
+    program=${pair%%:*}
+    package=${pair#*:}
+    command -v "$program" >/dev/null 2>&1 && continue
+    case " $missing " in *" $package "*) ;; *) missing="$missing $package" ;; esac
+done
+
+[ -n "$missing" ] || exit 0
+
+if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null 2>&1; then
+    echo "error: the test clusters need these Debian packages:$missing" >&2
+    echo "hint: as root: apt-get install$missing" >&2
+    exit 1
+fi
+
+# 101 is a policy's word for "do not start this service"; Debian's packages ask before they start theirs.
+policy=/usr/sbin/policy-rc.d
+if [ ! -e "$policy" ]; then
+    printf '#!/bin/sh\nexit 101\n' >"$policy"
+    chmod 755 "$policy"
+    trap 'rm -f "$policy"' EXIT
+fi
+
+export DEBIAN_FRONTEND=noninteractive
+apt-get -qq update
+# shellcheck disable=SC2086  # a list of package names
+apt-get -qq install --yes --no-install-recommends $missing
