@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -18,11 +19,13 @@ from voyageur.record import (
     Sighting,
     State,
     Verdict,
+    forget_secrets,
     is_run_folder,
     judge,
     load,
     without_asking,
 )
+from voyageur.record.verdict import SECOND_LOOK
 from voyageur.runtime import folder as files
 from voyageur.slurm_text import Phase
 from voyageur.spec.keys import nearest
@@ -128,12 +131,21 @@ class Runs:
         run = run.reread()
         if known := without_asking(run):
             return run, known
-        if run.job is None and (job := self.engine_of(run.record.engine).find(run)):
-            run.note("submitted", job=job)
+        if run.job is None:
+            self._find_job(run)
             run = run.reread()
         sighting = self._look_for(run)
         run = run.reread()
         return run, self._settle(run, judge(run, sighting), sighting)
+
+    def _find_job(self, run: Run) -> None:
+        """The answer to its submission was lost: adopt the job that carries its name, or learn that there is none."""
+        engine = self.engine_of(run.record.engine)
+        if job := engine.find(run):
+            run.note("submitted", job=job)
+        elif time.time() - float(run.events[-1]["time"]) > SECOND_LOOK and engine.never_arrived(run):
+            run.note("refused", reason="it never arrived: nothing was submitted")
+            forget_secrets(run)
 
     def _look_for(self, run: Run) -> Sighting | None:
         if run.job is None:

@@ -7,6 +7,7 @@ import os
 import shutil
 import textwrap
 import time
+from pathlib import Path
 
 import pytest
 
@@ -100,12 +101,16 @@ def test_the_project_may_be_deleted_after_submit(place: Place) -> None:
 
 def test_the_same_code_is_stored_once(place: Place) -> None:
     place.write("code.py", "print('x')")
+
+    def stored() -> list[Path]:
+        return list(place.scratch.glob("project/hpc_outputs/.code/*"))
+
     first, second = place.submit("--", "python", "code.py"), place.submit("--", "python", "code.py", "again")
     assert first != second
-    assert len(list((place.scratch / "project" / "code").iterdir())) == 1
+    assert len(stored()) == 1
     place.write("code.py", "print('y')")
     place.submit("--", "python", "code.py")
-    assert len(list((place.scratch / "project" / "code").iterdir())) == 2
+    assert len(stored()) == 2
 
 
 def test_a_failure_is_shown_with_its_code_and_last_lines(place: Place) -> None:
@@ -127,7 +132,7 @@ def test_two_nodes_with_two_tasks_each(place: Place) -> None:
     ended = place.finish("-n", "2", "--tasks", "2", "-c", "2", "--", "python", "rank.py")
     assert ended["state"] == "done"
     lines = sorted(
-        line.split(": ", 1)[1].split()[1:5] for line in place.log(ended["run"]).splitlines() if "rank" in line
+        line.split(": ", 1)[1].split()[1:5] for line in place.log(ended["run"]).splitlines() if ": rank" in line
     )
     assert lines == [["0", "0", "0", "4"], ["1", "1", "0", "4"], ["2", "0", "1", "4"], ["3", "1", "1", "4"]]
     assert place.node_folders() == []
@@ -177,8 +182,8 @@ def test_the_time_limit_warns_and_then_ends_it(place: Place) -> None:
     program hears of neither unless the supervisor tells it."""
     place.write("listen.py", LISTENER)
     place.write("start.sh", "python listen.py\n")
-    place.write("voyageur.toml", "[checkpoint]\nwarn = '10s'\n")
-    run = place.submit("-t", "60s" if place.bed else "22s", "--", "bash", "start.sh")
+    place.write("voyageur.toml", "[checkpoint]\nwarn = '5s'\n")
+    run = place.submit("-t", "60s" if place.bed else "12s", "--", "bash", "start.sh")
     ended = place.wait(run, code=1)
     log = place.log(run)
     assert log.index("told SIGUSR1") < log.index("told SIGTERM"), log
@@ -187,9 +192,8 @@ def test_the_time_limit_warns_and_then_ends_it(place: Place) -> None:
     assert place.node_folders() == []
 
 
-def test_a_program_that_ends_well_after_the_warning_is_stopped_not_done(place: Place) -> None:
-    if place.bed:
-        pytest.skip("a minute's wait on a real Slurm shows nothing that the local engine does not")
+def test_a_program_that_ends_well_after_the_warning_is_stopped_not_done(local: Place) -> None:
+    place = local
     place.write("save.py", "from voyageur import job\nimport time\nimport signal\nsignal.signal(signal.SIGUSR1, lambda *_: None)\n"
                            "while not job.should_stop(): time.sleep(0.1)\nprint('saved', job.run)")  # fmt: skip
     place.write("voyageur.toml", "[checkpoint]\nwarn = '8s'\n")
@@ -282,10 +286,10 @@ def test_logs_follow_until_the_end(place: Place) -> None:
     assert place.voy("logs", "-n", "2", run).stdout.splitlines() == ["line 3", "line 4"]
 
 
-def test_the_script_runs_again_by_plain_submission(place: Place) -> None:
-    """With sbatch where there is Slurm: a new attempt in the same folder, and the first log is kept."""
-    if not place.bed:
-        pytest.skip("there is no sbatch on a machine without Slurm")
+def test_the_script_runs_again_by_plain_submission(slurm: Place) -> None:
+    """A new attempt in the same folder, and the first log is kept."""
+    place = slurm
+    assert place.bed
     place.write("ok.py", "import os; print('attempt', os.environ['VOY_ATTEMPT'])")
     run = place.submit("--", "python", "ok.py")
     place.wait(run)

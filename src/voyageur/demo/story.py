@@ -117,7 +117,7 @@ def _answer(folder: Path, *words: str) -> str:
     if done.returncode:
         raise RunError(
             f"the demo stopped at `voy {' '.join(words)}`",
-            facts=done.stderr.decode("utf-8", "replace").splitlines(),
+            facts=[line.strip() for line in done.stderr.decode("utf-8", "replace").splitlines() if line.strip()],
             hint=f"its folder is kept: {folder}",
         )
     return done.stdout.decode("utf-8", "replace")

@@ -76,7 +76,7 @@ class SlurmEngine:
             run.note("answer lost", reason=" / ".join(_words(answer, ["sbatch"])))
             if job := self._find_patiently(run):
                 return self._accepted(run, job)
-            if last_try or not self._certainly_absent(run):
+            if last_try or not self.never_arrived(run):
                 break
         raise ClusterError(
             f"it is not known whether Slurm took {run.id}",
@@ -132,7 +132,7 @@ class SlurmEngine:
                 return min(jobs, key=int)
         return None
 
-    def _certainly_absent(self, run: Run) -> bool:
+    def never_arrived(self, run: Run) -> bool:
         """Both the queue and, where there is one, the accounting answered, and neither has it."""
         answers = [self.host.run(argv, patience=_PATIENCE) for argv in self._searches(run)]
         queue, accounting = answers

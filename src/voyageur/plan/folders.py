@@ -18,10 +18,12 @@ def decide_folders(scratch: str, project: str, experiment: str, identity: Identi
             facts=[repr(scratch)],
             hint="choose another with `--scratch`",
         )
+    if experiment == RUNS:
+        raise SpecError(f"an experiment cannot be called `{RUNS}`", hint="the runs' own folder has that name")
     own = PurePosixPath(scratch) / folder_name(project)
     return Folders(
         scratch=own,
         run=own / RUNS / identity.run,
         checkpoints=own / experiment / "checkpoints",
-        code=own / "code",
+        code=own / RUNS / ".code",
     )

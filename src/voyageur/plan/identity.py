@@ -29,7 +29,7 @@ def slug_of_command(command: Sequence[str]) -> str:
         if before == "-m":
             return slug_from(word.rpartition(".")[2])
     for word in command:
-        if word.endswith((".py", ".sh", ".jl", ".R")):
+        if word.endswith((".py", ".sh", ".jl", ".R")) and " " not in word:
             return slug_from(PurePosixPath(word).stem)
     return slug_from(PurePosixPath(command[0]).name)
 

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from voyageur.project.command_text import Line, find_command, lines_of
 from voyageur.project.files import Tree
-from voyageur.project.model import Finding
-from voyageur.units import Size, UnitError
+from voyageur.project.model import Finding, is_right
+from voyageur.units import Duration, Size, UnitError
 
 _SHORT = {
     "t": "time", "N": "nodes", "n": "ntasks", "c": "cpus-per-task", "A": "account", "p": "partition", "q": "qos",
@@ -82,7 +82,8 @@ def _words(text: str) -> Iterator[tuple[str, str]]:
 
 def findings_of(batch: Batch) -> Iterator[Finding]:
     for key, option, value in _values(batch):
-        where = f"{batch.name}:{batch.options[option].line}, --{option}={_shown(batch, option)}"
+        said = batch.options[option]
+        where = f"{batch.name}:{said.line}, --{option}" + (f"={said.value}" if said.value else "")
         yield Finding(key=key, value=value, because=where, on_cluster=key in _ON_CLUSTER)
     yield from _surroundings(batch)
 
@@ -90,10 +91,6 @@ def findings_of(batch: Batch) -> Iterator[Finding]:
 _ON_CLUSTER = frozenset(
     {"account", "partition", "qos", "constraint", "resources.gpus", "resources.gpu", "resources.memory_per_gpu"}
 )
-
-
-def _shown(batch: Batch, option: str) -> str:
-    return batch.options[option].value
 
 
 def _values(batch: Batch) -> Iterator[tuple[str, str, Any]]:
@@ -120,7 +117,7 @@ def _values(batch: Batch) -> Iterator[tuple[str, str, Any]]:
         if option in batch.options:
             yield "requeue", option, value
     if match := re.fullmatch(r"(?:[BR]+:)?\w+@(\d+)", said.get("signal", "")):
-        yield "checkpoint.warn", "signal", f"{match[1]}s"
+        yield "checkpoint.warn", "signal", str(Duration(int(match[1])))
 
 
 def _count(text: str) -> int:
@@ -166,7 +163,8 @@ def _gpus(said: dict[str, str], nodes: int, tasks: int) -> Iterator[tuple[str, s
         ("gpus-per-task", tasks, 1),
         ("gpus", 1, nodes),
     ):
-        if option in said and (match := _GPUS.fullmatch(said[option].split(",")[0])):
+        asked = [part for part in said.get(option, "").split(",") if option != "gres" or part.startswith("gpu")]
+        if asked and asked[0] and (match := _GPUS.fullmatch(asked[0])):
             yield "resources.gpus", option, max(1, int(match["count"] or 1) * times // over)
             if match["model"]:
                 yield "resources.gpu", option, match["model"]
@@ -227,6 +225,10 @@ def _exports(line: str) -> Iterator[tuple[str, str]]:
 
 def not_taken(batch: Batch) -> list[str]:
     """Options that have no word here yet, or no value that could be taken."""
-    taken = {option for _, option, _ in _values(batch)} | {"nodes", "ntasks", "ntasks-per-node"}
+    taken = {option for key, option, value in _values(batch) if is_right(key, value)} | {
+        "nodes",
+        "ntasks",
+        "ntasks-per-node",
+    }
     left = [(name, option) for name, option in batch.options.items() if name not in taken | _SILENT]
     return [f"--{name}={option.value}" if option.value else f"--{name}" for name, option in left]

@@ -41,15 +41,15 @@ def only_right(findings: Iterable[Finding]) -> list[Finding]:
     """Those that the spec would take, the first of each key."""
     kept: dict[str, Finding] = {}
     for finding in findings:
-        if finding.key not in kept and _is_right(finding):
+        if finding.key not in kept and is_right(finding.key, finding.value):
             kept[finding.key] = finding
     return list(kept.values())
 
 
-def _is_right(finding: Finding) -> bool:
+def is_right(key: str, value: Any) -> bool:
     try:
-        KEYS[finding.key](finding.value)
-        str(finding.value).encode("utf-8")
+        KEYS[key](value)
+        str(value).encode("utf-8")
     except ValueError:  # a file name that is no UTF-8 is one too
         return False
     return True

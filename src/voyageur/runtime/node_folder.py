@@ -33,12 +33,23 @@ class NodeFolder:
         self.token = token
         self.ours = ours
         self.code = os.path.join(path, "code")
-        if ours:
-            _make_private(path)
-        self._lock = os.open(os.path.join(path, MARK), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
-        fcntl.flock(self._lock, fcntl.LOCK_SH)
+        self._lock = self._enter()
         if os.fstat(self._lock).st_size == 0:
             os.pwrite(self._lock, json.dumps({"token": token}).encode(), 0)
+
+    def _enter(self) -> int:
+        """The shared lock on the folder's mark. Another task of this node may be removing the folder just now: again."""
+        while True:
+            if self.ours:
+                _make_private(self.path)
+            try:
+                lock = os.open(os.path.join(self.path, MARK), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+            except FileNotFoundError:
+                continue
+            fcntl.flock(lock, fcntl.LOCK_SH)
+            if os.fstat(lock).st_nlink:
+                return lock
+            os.close(lock)
 
     def unpack(self, archive: str, checksum: str) -> None:
         """Once per node: the first task to come unpacks, the others wait for it."""

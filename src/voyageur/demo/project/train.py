@@ -224,7 +224,7 @@ def publish(model, test, ranks, seconds, options):
         "accuracy": round(accuracy, 4),
         "accuracy_of_always_background": round(float((y == 0).mean()), 4),
         "loss": round(loss, 4),
-        "recall": {name: round(float(row[k] / row.sum()), 4) for k, (name, row) in enumerate(zip(CLASSES, table))},
+        "recall": {name: round(float(table[k, k] / table[k].sum()), 4) for k, name in enumerate(CLASSES)},
         "confusion": table.tolist(),
         "ranks": ranks,
         "examples": options.examples,
@@ -247,7 +247,7 @@ def confusion(model, x, y):
 
 def confusion_text(table, accuracy):
     lines = ["it was \\ it said   " + "".join(f"{name:>19}" for name in CLASSES)]
-    lines += [f"{name:<19}" + "".join(f"{count:>19}" for count in row) for name, row in zip(CLASSES, table)]
+    lines += [f"{name:<19}" + "".join(f"{count:>19}" for count in table[k]) for k, name in enumerate(CLASSES)]
     return "\n".join([*lines, "", f"accuracy {accuracy:.1%}"])
 
 

@@ -22,6 +22,7 @@ from voyageur.slurm_text import JobRow
 from voyageur.units import Duration
 
 _SUBMISSION = "s1"
+_KEEPER_START_SECONDS = 30.0
 
 
 class LocalEngine:
@@ -80,8 +81,10 @@ class LocalEngine:
         if job is None or job.name != one.job_name:
             return Sighting(answered=True)
         state = job.state
-        if state in ("PENDING", "RUNNING") and job.keeper and not is_alive(job):
+        if state == "RUNNING" and not is_alive(job):
             state = "NODE_FAIL"  # the machine was restarted, or somebody killed the keeper
+        elif state == "PENDING" and time.time() - job.submitted > _KEEPER_START_SECONDS:
+            state = "BOOT_FAIL"  # whoever submitted it was killed before the keeper was there
         return Sighting(
             answered=True,
             row=JobRow(
@@ -98,6 +101,9 @@ class LocalEngine:
     def find(self, run: Run) -> str | None:
         job = self.spool.find(run.record.job_name)
         return job.job if job else None
+
+    def never_arrived(self, run: Run) -> bool:
+        return self.find(run) is None
 
     def cancel(self, run: Run) -> None:
         job = self.spool.read(run.job or "")

@@ -1,0 +1,143 @@
+"""What was found, as a commented voyageur.toml. Every key there is stands in it, live or as an example."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from voyageur.project.model import Found
+
+_COLUMN = 44
+
+
+class Example(NamedTuple):
+    key: str
+    value: Any
+    what: str
+
+
+# In the order of the file. The values are those that somebody might write, not the defaults.
+EXAMPLES = (
+    Example("command", "python train.py --out {checkpoints}", "filled in: {checkpoints} {scratch} {tmp} {run}"),
+    Example("experiment", "baseline", "names the run and its checkpoints; by default after the command"),
+    Example("project", "my-project", "the project's folder on scratch; by default this folder's name"),
+    Example("site", "slurm", "`local`, `slurm` or a profile; by default Slurm where there is one"),
+    Example("account", "def-prof", "whom to charge"),
+    Example("partition", "gpu", "by default the first that has what is asked for"),
+    Example("qos", "high", "quality of service"),
+    Example("constraint", "skylake&ib", "node features to ask for"),
+    Example("scratch", "$SCRATCH", "where runs and checkpoints go"),
+    Example("requeue", False, "by default a run comes back after a node failure or a preemption"),
+    Example("resources.nodes", 2, ""),
+    Example("resources.gpus", 4, ""),
+    Example("resources.gpu", "a100", "as the site calls it"),
+    Example("resources.tasks", 4, "how often the command starts on each node, for launch per-rank"),
+    Example("resources.cpus", 8, 'or "auto": the site\'s share for the GPUs'),
+    Example("resources.memory", "32G", 'or "auto": the share that goes with the GPUs or CPUs'),
+    Example("resources.memory_per_gpu", "10G", "instead of memory"),
+    Example("resources.time", "3h", "3d, 90m, 1-12:00:00; by default one hour"),
+    Example("env.modules", ["python/3.11", "scipy-stack"], "loaded before the command"),
+    Example("env.venv", "/home/me/my-project/.venv", "by default the active one, or .venv in this folder"),
+    Example("env.variables", {"NCCL_DEBUG": "WARN"}, "set for the program"),
+    Example("env.secrets", ["WANDB_API_KEY"], "taken from your shell when you submit; written into no script or log"),
+    Example("launch.with", "per-rank", "plain: once · per-node: once a node · per-rank: once for each GPU or task"),
+    Example("checkpoint.warn", "5m", "how long before the end the program is told (SIGUSR1, and $VOY_STOP_FILE)"),
+    Example("snapshot.include", ["weights/small.pt"], "travels although it looks like data, or like a secret"),
+    Example("snapshot.exclude", ["data", "*.log"], "stays here; what git ignores stays anyway"),
+    Example("snapshot.limit", "500M", "how large the code may be; by default 100M"),
+)
+
+_TABLES = {
+    "": "",
+    "resources": "# on each node, where a number could be for each node",
+    "env": "# what the program finds around it; nothing else of your shell comes along",
+    "launch": "# how the command is started",
+    "checkpoint": "",
+    "snapshot": "# the code that travels; `voy plan --files` lists it",
+}
+
+
+def document(found: Found) -> str:
+    lines = [
+        "# What Voyageur knows of this project. Every line may go: everything has a default.",
+        "# `voy plan` shows what comes of it, with the reason for every decision.",
+        "",
+    ]
+    for table, title in _TABLES.items():
+        lines += _table(table, title, found)
+    lines += [*_sites(found), *_experiments(found)]
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _table(table: str, title: str, found: Found) -> Iterator[str]:
+    if table:
+        yield _lined(f"[{table}]", title.removeprefix("# "))
+    yield from _remarks(found, table or "command")
+    for example in EXAMPLES:
+        if example.key.rpartition(".")[0] == table:
+            yield _entry(example, found)
+    yield ""
+
+
+def _entry(example: Example, found: Found) -> str:
+    finding = found.get(example.key)
+    name = example.key.rpartition(".")[2]
+    if finding is None or (finding.on_cluster and finding.sure):
+        return _lined(f"# {name} = {_toml(example.value)}", example.what)
+    mark = "" if finding.sure else "# "
+    return _lined(f"{mark}{name} = {_toml(finding.value)}", finding.because)
+
+
+def _sites(found: Found) -> Iterator[str]:
+    live = found.for_cluster
+    if live:
+        yield _lined("[sites.slurm]", "only there; `voy run` on your own machine does without")
+        yield from _remarks(found, "sites")
+        yield from (_lined(f"{finding.key} = {_toml(finding.value)}", finding.because) for finding in live)
+    else:
+        yield from _remarks(found, "sites")
+        yield _lined("# [sites.narval]", "what is only true on one cluster: any key from above")
+        yield '# account = "def-prof"'
+    yield ""
+
+
+def _experiments(found: Found) -> Iterator[str]:
+    if not found.experiments:
+        yield _lined("# [experiment.baseline]", "`voy submit -e baseline`: any key from above, laid over it")
+        yield '# command = "python train.py --lr 0.1 --out {checkpoints}"'
+        return
+    for name, findings in found.experiments.items():
+        yield _lined(f"# [experiment.{_key(name)}]", f"`voy submit -e {name}`: any key, laid over those above")
+        yield from (_lined(f"# {finding.key} = {_toml(finding.value)}", finding.because) for finding in findings)
+        yield ""
+
+
+def _remarks(found: Found, place: str) -> Iterable[str]:
+    return (f"# {_plain(text)}" for text in found.remarks.get(place, ()))
+
+
+def _lined(text: str, what: str) -> str:
+    return f"{text:<{_COLUMN}}  # {_plain(what)}" if what else text
+
+
+def _plain(text: str) -> str:
+    """A comment ends with its line, and TOML wants no control characters even there."""
+    return re.sub(r"[\x00-\x1f\x7f]+", " ", text).encode("utf-8", "replace").decode()
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{_key(name)} = {_toml(item)}" for name, item in value.items()) + " }"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(_toml(item) for item in value) + "]"
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return str(value)
+
+
+def _key(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _toml(name)

@@ -1,0 +1,105 @@
+"""A look at the project: each question asked once, the answers laid together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from voyageur.project.batch import Batch, find_batches, findings_of, not_taken
+from voyageur.project.data import find_data
+from voyageur.project.files import Tree
+from voyageur.project.libraries import Libraries, find_libraries
+from voyageur.project.model import Finding, Found, only_right
+from voyageur.project.program import Program, find_program, remarks_on
+
+_PACKAGE_FILES = ("requirements.txt", "uv.lock", "poetry.lock", "Pipfile", "pyproject.toml", "setup.py")
+_CONDA_FILES = ("environment.yml", "environment.yaml", "conda.yml")
+
+
+def look(root: Path, environment: Mapping[str, str], has_gpus: bool) -> Found:
+    """`has_gpus`: GPUs can be had from here, on this machine or through its Slurm."""
+    tree = Tree(root)
+    batches = find_batches(tree)
+    program = find_program(tree, batches, environment)
+    libraries = find_libraries(tree)
+    found = only_right(
+        [
+            *([program.command] if program else []),
+            *_slurm(batches),
+            *(findings_of(batches[0]) if batches else []),
+            *_from_libraries(libraries, has_gpus),
+            *_from_data(root),
+        ]
+    )
+    return Found(
+        findings=tuple(found),
+        remarks={
+            "command": tuple(remarks_on(tree, program)) if program else (),
+            "env": tuple(_packages(tree)),
+            "sites": tuple(_left(batches)),
+        },
+        experiments={_stem(batch): tuple(_experiment(batch)) for batch in batches[1:] if batch.command},
+        summary=tuple(_summary(program, batches, libraries, tree)),
+    )
+
+
+def _slurm(batches: list[Batch]) -> Iterator[Finding]:
+    """So that what is true on the cluster alone has a table of its own, and `voy run` works without it."""
+    if batches:
+        yield Finding(key="site", value="slurm", because=f"{batches[0].name} is a Slurm script")
+
+
+def _from_libraries(libraries: Libraries, has_gpus: bool) -> Iterator[Finding]:
+    if libraries.gpu:
+        because = f"{libraries.gpu} uses GPUs" + ("" if has_gpus else "; take it in for a cluster, or use -g 1")
+        yield Finding(key="resources.gpus", value=1, because=because, sure=has_gpus)
+    if libraries.launch:
+        style, because = libraries.launch
+        yield Finding(key="launch.with", value=style, because=because, sure=False)
+
+
+def _from_data(root: Path) -> Iterator[Finding]:
+    heavy = list(find_data(root))
+    if heavy:
+        because = "; ".join(f"{item.name}: {item.because}" for item in heavy) + "; name them by their whole path"
+        yield Finding(key="snapshot.exclude", value=[item.name for item in heavy], because=because)
+
+
+def _packages(tree: Tree) -> Iterator[str]:
+    files = [name for name in _PACKAGE_FILES if name in tree.names]
+    if (tree.root / ".venv" / "bin" / "activate").is_file():
+        yield "The job uses the .venv of this folder; it need not be named."
+    elif files:
+        yield f"{files[0]} was found. The job uses the virtual environment that is active when you submit;"
+        yield "`python -m venv .venv` makes one in this folder, which is used by itself."
+    for name in _CONDA_FILES:
+        if name in tree.names:
+            yield f"{name} was found. Conda environments are not taken into a job: make a virtual environment."
+
+
+def _left(batches: list[Batch]) -> Iterator[str]:
+    if batches and (left := not_taken(batches[0])):
+        yield f"not taken over from {batches[0].name}: {', '.join(left)}"
+
+
+def _stem(batch: Batch) -> str:
+    return Path(batch.name).stem
+
+
+def _experiment(batch: Batch) -> Iterator[Finding]:
+    line = batch.command
+    assert line is not None
+    yield Finding(key="command", value=line.text, because=line.obstacle or f"what {batch.name} starts")
+    yield from (finding for finding in findings_of(batch) if finding.sure and finding.key.startswith("resources."))
+
+
+def _summary(program: Program | None, batches: list[Batch], libraries: Libraries, tree: Tree) -> Iterator[str]:
+    if program:
+        yield f"`{program.command.value}`"
+    if batches:
+        others = f" and {len(batches) - 1} more" if len(batches) > 1 else ""
+        yield f"the Slurm script {batches[0].name}{others}"
+    if libraries.used:
+        yield ", ".join(libraries.used) + (" with GPUs" if libraries.gpu else "")
+    packages = (".venv/pyvenv.cfg", *_PACKAGE_FILES, *_CONDA_FILES)
+    yield from [name.removesuffix("/pyvenv.cfg") for name in packages if (tree.root / name).is_file()][:1]
