@@ -8,9 +8,11 @@ from collections.abc import Callable
 
 import pytest
 
+Golden = Callable[[str, str], None]
+
 
 @pytest.fixture
-def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
+def golden(request: pytest.FixtureRequest) -> Golden:
     """golden("narval.sh", text) compares with golden/narval.sh beside the test."""
     folder = request.path.parent / "golden"
 

@@ -58,7 +58,7 @@ class Place:
         return answer
 
     def submit(self, *arguments: str, **environment: str) -> str:
-        return self.voy("submit", *arguments, **environment).stdout.strip()
+        return self.voy("submit", *arguments, code=0, **environment).stdout.strip()
 
     def wait(self, run: str, code: int | None = None) -> dict[str, Any]:
         answer = self.voy("wait", "--json", "--timeout", "4m", run, code=code)

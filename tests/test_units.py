@@ -1,5 +1,7 @@
 """Durations and sizes, as people and as Slurm write them."""
 
+import contextlib
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -80,10 +82,8 @@ def test_a_duration_survives_being_printed_and_read_again(seconds: int) -> None:
 
 @given(st.text(max_size=30) | st.from_regex(r"[0-9.dhms: -]{0,20}", fullmatch=True))
 def test_any_text_is_a_duration_or_a_unit_error(text: str) -> None:
-    try:
+    with contextlib.suppress(UnitError):
         assert Duration.parse(text).seconds > 0
-    except UnitError:
-        pass
 
 
 def test_durations_are_compared_by_length() -> None:
@@ -158,7 +158,5 @@ def test_whole_mebibytes_survive_being_printed_and_read_again(mebibytes: int) ->
 
 @given(st.text(max_size=30) | st.from_regex(r"[0-9.KMGTiB -]{0,20}", fullmatch=True))
 def test_any_text_is_a_size_or_a_unit_error(text: str) -> None:
-    try:
+    with contextlib.suppress(UnitError):
         assert Size.parse(text).bytes > 0
-    except UnitError:
-        pass

@@ -11,7 +11,6 @@ from msgspec.structs import replace
 
 from voyageur.engines import Engine, Sought
 from voyageur.errors import RunError
-from voyageur.plan import RUNS
 from voyageur.record import (
     Entry,
     Index,
@@ -19,7 +18,6 @@ from voyageur.record import (
     Sighting,
     State,
     Verdict,
-    forget_secrets,
     is_run_folder,
     judge,
     load,
@@ -28,7 +26,6 @@ from voyageur.record import (
 from voyageur.record.verdict import SECOND_LOOK
 from voyageur.runtime import folder as files
 from voyageur.slurm_text import Phase
-from voyageur.spec.keys import nearest
 
 
 class Runs:
@@ -55,8 +52,8 @@ class Runs:
         roots = {str(root) for root in self.roots} | {_root_of(folder) for folder in known}
         for root in roots:
             for project in _names(root):
-                for run in _names(f"{root}/{project}/{RUNS}"):
-                    folder = f"{root}/{project}/{RUNS}/{run}"
+                for run in _names(f"{root}/{project}/{files.RUNS}"):
+                    folder = f"{root}/{project}/{files.RUNS}/{run}"
                     if not run.startswith(".") and (folder in known or is_run_folder(folder)):
                         yield folder
 
@@ -120,6 +117,8 @@ class Runs:
                 facts=sorted(map(_short, found))[:8],
                 hint="give more of its name, or `project/run`",
             )
+        from voyageur.spec.keys import nearest
+
         guess = nearest(name, [Path(folder).name for folder in folders])
         raise RunError(
             f"there is no run `{name}`",
@@ -145,7 +144,7 @@ class Runs:
             run.note("submitted", job=job)
         elif time.time() - float(run.events[-1]["time"]) > SECOND_LOOK and engine.never_arrived(run):
             run.note("refused", reason="it never arrived: nothing was submitted")
-            forget_secrets(run)
+            run.forget_secrets()
 
     def _look_for(self, run: Run) -> Sighting | None:
         if run.job is None:

@@ -88,7 +88,7 @@ class Size(Struct, frozen=True, order=True):
         return f"{-(-self.bytes // self.UNITS['M'])}M"
 
     def __str__(self) -> str:
-        for unit in ("T", "G", "M", "K"):
+        for unit in ("T", "G", "M"):
             size = self.UNITS[unit]
             if self.bytes >= size and self.bytes % size == 0:
                 return f"{self.bytes // size}{unit}"

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from wishes import CLUSTER, CODE, MACHINE, STRICT, gpu, plan, wish
 
+from tests.plan.wishes import CLUSTER, CODE, MACHINE, STRICT, gpu, plan, wish
 from voyageur.errors import VoyageurError
 from voyageur.plan import Identity, Surroundings, make_plan, slug_for
 from voyageur.site import Partition, Site
@@ -29,7 +29,6 @@ WISHES: dict[str, tuple[Site, dict[str, Any]]] = {
     "gpu-unknown": (CLUSTER, {"gpus": 1, "gpu": "a10"}),
     "gpu-unknown-far-off": (CLUSTER, {"gpus": 1, "gpu": "tpu-v4"}),
     "gpu-on-this-machine": (MACHINE, {"gpus": 1}),
-    "gpu-named-on-this-machine": (MACHINE, {"gpu": "a100"}),
     "gpu-must-be-named": (TWO_KINDS, {"gpus": 1}),
     "time-over-the-limit-of-a-partition": (CLUSTER, {"time": "2d", "partition": "main"}),
     "nodes-too-many": (CLUSTER, {"nodes": 9}),

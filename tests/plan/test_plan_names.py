@@ -7,8 +7,8 @@ from pathlib import PurePosixPath
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from wishes import CLUSTER, plan
 
+from tests.plan.wishes import CLUSTER, plan
 from voyageur.plan import document, draw_identity, folder_name
 from voyageur.plan.identity import slug_from, slug_of_command
 

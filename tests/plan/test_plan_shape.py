@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from wishes import CLUSTER, CODE, MACHINE, STRICT, gpu, plan, wish
 
+from tests.plan.wishes import CLUSTER, CODE, MACHINE, STRICT, gpu, plan, wish
 from voyageur.plan import Identity, Plan, Surroundings, make_plan
 from voyageur.site import Partition, load_profile
 from voyageur.units import Duration, Size
@@ -106,6 +106,10 @@ def test_on_this_machine_nodes_and_time_are_free() -> None:
     assert (made.shape.nodes.value, made.shape.partition.value) == (3, None)
 
 
+def test_on_this_machine_the_name_of_a_clusters_gpu_or_partition_means_nothing() -> None:
+    assert amounts(plan(MACHINE, gpu="a100", partition="main")) == (1, 1, 1, 0)
+
+
 def test_narval() -> None:
     made = plan(load_profile("narval"), gpus=2, account="def-prof", time="3d")
     assert amounts(made) == (1, 1, 24, 2)
@@ -142,9 +146,6 @@ def test_a_percent_sign_in_a_path_is_no_pattern_for_slurm() -> None:
 
 
 def plan_on_scratch(scratch: str) -> Plan:
-    from wishes import CODE, wish
-
-    from voyageur.plan import Identity, Surroundings, make_plan
 
     return make_plan(wish(), CLUSTER, Surroundings(scratch=scratch), Identity(slug="train", token="0123456789ab"), CODE)
 

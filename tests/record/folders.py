@@ -1,10 +1,12 @@
 """Runs' folders, made by the same code that makes them for users."""
 
+import json
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from voyageur.plan import FrozenCode, Identity, Plan, Surroundings, make_plan
-from voyageur.record import Run, create_run, load
+from voyageur.record import Run, load
+from voyageur.record.create import create_run
 from voyageur.runtime import folder as files
 from voyageur.script import render
 from voyageur.site import Partition, Site
@@ -36,8 +38,6 @@ def make_run(scratch: Path, token: str = TOKEN, secrets: dict[str, str] | None =
 
 def add_attempt(run: Run, number: int = 1, job: str = "7", **facts: Any) -> Run:
     content = {"job": job, "submission": "s1", "node": "n1", "attempt": number, "beat": 0.0, **facts}
-    import json
-
     files.write_atomically(files.attempt_path(str(run.folder), number), json.dumps(content).encode())
     run.note("attempt started", attempt=number, job=job)
     return load(run.folder)

@@ -1,14 +1,16 @@
 """The run's folder: all of it or nothing, few files, and readable whatever happened to it."""
 
+import contextlib
 import json
 import os
 from pathlib import Path
 
 import pytest
-from folders import TOKEN, add_attempt, add_marker, make_run, planned
 
+from tests.record.folders import TOKEN, add_attempt, add_marker, make_run, planned
 from voyageur.errors import ClusterError, RunError
-from voyageur.record import RunExists, create_run, forget_secrets, load
+from voyageur.record import load
+from voyageur.record.create import RunExists, create_run
 from voyageur.runtime import folder as files
 from voyageur.script import render
 
@@ -22,8 +24,8 @@ def test_a_new_run_has_few_private_files(tmp_path: Path) -> None:
     assert os.access(run.script, os.X_OK)
     with_value = [file.name for file in run.folder.iterdir() if b"hf_canary" in file.read_bytes()]
     assert with_value == ["secrets.json"]
-    forget_secrets(run)
-    forget_secrets(run)
+    run.forget_secrets()
+    run.forget_secrets()
     assert not (run.folder / "secrets.json").exists()
 
 
@@ -75,18 +77,23 @@ def test_an_interruption_at_any_write_leaves_no_run(
         fsync(descriptor)
 
     monkeypatch.setattr(os, "fsync", failing)
-    try:
+    with contextlib.suppress(ClusterError, KeyboardInterrupt):
         make_run(tmp_path, secrets={"A": "b"})
-    except ClusterError as error:
-        assert "No space left on device" in error.text()
-        assert "--scratch" in error.text()
-    except KeyboardInterrupt:
-        pass
-    else:
         assert calls < nth
         return
     assert list(tmp_path.glob("weather/hpc_outputs/*")) == []
     assert list(tmp_path.glob("weather/hpc_outputs/.*")) == []
+
+
+def test_a_full_disk_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(ClusterError) as caught:
+        make_run(tmp_path)
+    assert caught.value.what == "the run's folder cannot be made: No space left on device"
+    assert "--scratch" in (caught.value.hint or "")
 
 
 def test_a_folder_that_cannot_be_made_says_so(tmp_path: Path) -> None:

@@ -1,11 +1,12 @@
 """The index saves time and is never the truth: without it, or with a damaged one, the answer is the same."""
 
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from folders import add_attempt, add_marker, make_run
 
+from tests.record.folders import add_attempt, add_marker, make_run
 from voyageur.engines import Sought
 from voyageur.errors import RunError
 from voyageur.record import Entry, Index, Run, Sighting
@@ -36,6 +37,9 @@ class Cluster:
 
     def find(self, run: Run) -> str | None:
         return None
+
+    def never_arrived(self, run: Run) -> bool:
+        return False
 
     def cancel(self, run: Run) -> None:
         raise NotImplementedError
@@ -148,8 +152,6 @@ def test_a_stuck_job_is_stuck_with_and_without_the_index(tmp_path: Path, cluster
 
 
 def test_a_deleted_run_is_gone(tmp_path: Path, runs: Runs, cluster: Cluster) -> None:
-    import shutil
-
     run = add_marker(add_attempt(make_run(tmp_path)))
     assert states(runs) == {run.id: "done"}
     shutil.rmtree(run.folder)

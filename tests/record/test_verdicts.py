@@ -4,8 +4,8 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-from folders import add_attempt, add_marker, make_run
 
+from tests.record.folders import add_attempt, add_marker, make_run
 from voyageur.record import Run, Sighting, State, Verdict, judge, without_asking
 from voyageur.runtime import folder as files
 from voyageur.slurm_text import PHASE_OF, JobRow
@@ -54,7 +54,7 @@ def prepared(scratch: Path, end: str | None, events: list[tuple[str, dict[str, o
     return run.reread()
 
 
-@pytest.mark.parametrize(("end", "events"), product(ENDS, EVENTS))
+@pytest.mark.parametrize(("end", "events"), list(product(ENDS, EVENTS)))
 def test_every_case_has_a_verdict_and_only_a_verified_marker_says_done(
     tmp_path: Path, end: str | None, events: list[tuple[str, dict[str, object]]]
 ) -> None:

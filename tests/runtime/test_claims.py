@@ -1,6 +1,7 @@
 """One attempt at a time: of two jobs of one submission, one works and the other leaves."""
 
 import multiprocessing
+import os
 import time
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
@@ -90,8 +91,6 @@ def test_a_claim_that_is_just_being_written_counts(tmp_path: Path) -> None:
 
 
 def test_without_hard_links_one_still_wins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import os
-
     def refused(*_: Any, **__: Any) -> None:
         raise OSError(1, "Operation not permitted")
 

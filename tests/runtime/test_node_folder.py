@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scripts import answer
 
+from tests.runtime.scripts import answer
 from voyageur.runtime.node_folder import MARK, NodeFolder, NodeFolderError, open_node_folder, remove_tree, sweep
 
 TOKEN = "0123456789ab"

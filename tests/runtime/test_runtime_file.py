@@ -82,7 +82,7 @@ def test_a_run_from_its_claim_to_its_marker(tmp_path: Path, python: str) -> None
 
 @pytest.mark.parametrize("python", PYTHONS)
 def test_the_program_finds_voyageur_job_with_nothing_installed(tmp_path: Path, python: str) -> None:
-    text = "from voyageur import job; print(job.run, job.attempt, job.should_stop(), job.tmp == __import__('os').getcwd()[:-5])"
+    text = "import os; from voyageur.job import *; print(run, attempt, should_stop(), os.getcwd() == tmp + '/code')"
     answer = supervise(python, prepared(tmp_path), python, "-c", text)
     assert answer.stdout == "train-0123 1 False True\n", answer.stderr
 
@@ -95,9 +95,7 @@ def test_the_program_finds_voyageur_job_with_nothing_installed(tmp_path: Path, p
         (("no-such-command",), "failed", 127, 0),
     ],
 )
-def test_how_it_ended_is_said_truly(
-    tmp_path: Path, command: tuple[str, ...], end: str, code: int, signum: int
-) -> None:
+def test_how_it_ended_is_said_truly(tmp_path: Path, command: tuple[str, ...], end: str, code: int, signum: int) -> None:
     around = prepared(tmp_path)
     answer = supervise(sys.executable, around, *command)
     marker = read_marker(around["VOY_RUN_DIR"], TOKEN)

@@ -3,15 +3,17 @@
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from scripts import answer
 
+from tests.runtime.scripts import answer
 from voyageur.runtime import processes
 
+AROUND = {"PATH": "/usr/bin:/bin", "PYTHON": sys.executable}
 LISTENER = """
 import os, signal, sys, time
 def heard(*_):
@@ -36,7 +38,7 @@ def program(tmp_path: Path) -> Iterator[Callable[[str], "subprocess.Popen[bytes]
     started: list[subprocess.Popen[bytes]] = []
 
     def start(text: str) -> "subprocess.Popen[bytes]":
-        started.append(subprocess.Popen(["bash", "-c", text], cwd=tmp_path, start_new_session=True))
+        started.append(subprocess.Popen(["bash", "-c", text], cwd=tmp_path, env=AROUND, start_new_session=True))
         return started[-1]
 
     yield start
@@ -52,7 +54,7 @@ def said(file: Path) -> list[str]:
 def test_a_warning_reaches_the_listener_behind_two_shells(
     program: Callable[[str], "subprocess.Popen[bytes]"], tmp_path: Path
 ) -> None:
-    shell = program("sh -c 'python3 listener.py said; true'; true")
+    shell = program("sh -c '$PYTHON listener.py said; true'; true")
     wait_for(lambda: said(tmp_path / "said") == ["ready"])
     assert len(processes.tell(shell.pid, signal.SIGUSR1)) == 1
     wait_for(lambda: said(tmp_path / "said") == ["ready", "heard"])
@@ -62,7 +64,7 @@ def test_a_warning_reaches_the_listener_behind_two_shells(
 def test_a_warning_kills_nobody_who_does_not_listen(
     program: Callable[[str], "subprocess.Popen[bytes]"], tmp_path: Path
 ) -> None:
-    shell = program("sleep 30 & python3 listener.py said & echo $! > pid; wait")
+    shell = program("sleep 30 & $PYTHON listener.py said & echo $! > pid; wait")
     wait_for(lambda: said(tmp_path / "said") == ["ready"])
     before = set(processes.family(shell.pid))
     (told,) = processes.tell(shell.pid, signal.SIGUSR1)
@@ -85,8 +87,8 @@ def test_workers_below_a_listener_are_its_own_affair(
 ) -> None:
     forking = LISTENER.replace("time.sleep(30)", "os.fork(); time.sleep(30)")
     (tmp_path / "listener.py").write_text(forking)
-    shell = program("python3 listener.py said; true")
-    wait_for(lambda: len(processes.family(shell.pid)) == 3)
+    shell = program("$PYTHON listener.py said; true")
+    wait_for(lambda: said(tmp_path / "said") == ["ready"] and len(processes.family(shell.pid)) == 3)
     assert len(processes.tell(shell.pid, signal.SIGUSR1)) == 1
 
 
@@ -138,7 +140,7 @@ def test_a_stop_kills_those_who_will_not_end_after_their_grace(tmp_path: Path) -
 
 
 def test_a_stop_kills_a_listener_that_never_comes_to_an_end(tmp_path: Path) -> None:
-    code, seconds = ended("trap 'echo later' TERM; while :; do sleep 0.1; done", tmp_path, grace=1)
+    code, seconds = ended("trap ':' TERM; while :; do sleep 0.1; done", tmp_path, grace=1)
     assert code == -signal.SIGKILL
     assert seconds < 4
 

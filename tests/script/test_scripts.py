@@ -1,7 +1,7 @@
 """Whole scripts, compared with golden files; read by shellcheck and by bash."""
 
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path, PurePosixPath
 
 import pytest
@@ -50,7 +50,7 @@ def machine() -> Site:
 
 def plan(
     site: Site,
-    flags: dict[str, object],
+    flags: Mapping[str, object],
     *,
     folder: str = "/home/ana/weather",
     scratch: str = "/scratch/ana",

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import tarfile
 from collections.abc import Callable
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import pytest
 
@@ -16,7 +16,9 @@ from voyageur.spec import Snapshot
 from voyageur.units import Size
 
 pytest_plugins = ["tests.golden"]
+Golden = Callable[[str, str], None]
 MEBIBYTE = 1024**2
+SCRATCH = PurePosixPath("/scratch")
 
 
 def git(folder: Path, *words: str) -> None:
@@ -59,7 +61,7 @@ def left_out(folder: Path, wish: Snapshot | None = None) -> dict[str, str]:
 def unpacked(package: Package, folder: Path) -> Path:
     store(package, folder / "code")
     target = folder / "unpacked"
-    with tarfile.open(Path(package.frozen(folder / "code").archive)) as tar:
+    with tarfile.open(Path(package.frozen(PurePosixPath(folder / "code")).archive)) as tar:
         tar.extractall(target, filter="fully_trusted")
     return target
 
@@ -136,8 +138,13 @@ def test_files_of_a_repository_inside_the_repository_travel(repository: Path) ->
         ".netrc",
         ".pypirc",
         "a/.ssh/config",
-    ]
-    + ["gcp-credentials.json", "secrets.toml", "hf_token.txt", ".aws/credentials", ".git-credentials", "SECRETS.YAML"],
+        "gcp-credentials.json",
+        "secrets.toml",
+        "hf_token.txt",
+        ".aws/credentials",
+        ".git-credentials",
+        "SECRETS.YAML",
+    ],
 )
 def test_what_is_named_like_a_secret_stays(repository: Path, name: str) -> None:
     write(repository, name)
@@ -269,7 +276,7 @@ def test_other_code_is_another_file(plain: Path, tmp_path: Path, change: str) ->
         write(plain, "b.py")
     second = gather(plain, Snapshot())
     assert first.digest != second.digest
-    assert first.frozen(tmp_path).archive != second.frozen(tmp_path).archive
+    assert first.frozen(SCRATCH).archive != second.frozen(SCRATCH).archive
 
 
 def test_the_stored_file_is_private_and_is_what_its_checksum_says(plain: Path, tmp_path: Path) -> None:
@@ -295,7 +302,7 @@ def test_a_store_that_fails_leaves_nothing(plain: Path, tmp_path: Path, monkeypa
 # ── what is refused ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_code_that_is_too_large(plain: Path, golden: Callable[[str, str], None]) -> None:
+def test_code_that_is_too_large(plain: Path, golden: Golden) -> None:
     write(plain, "large.txt", content=b"0" * (3 * MEBIBYTE))
     write(plain, "medium.txt", content=b"0" * MEBIBYTE)
     write(plain, "small.txt")
@@ -305,7 +312,7 @@ def test_code_that_is_too_large(plain: Path, golden: Callable[[str, str], None])
 
 
 @pytest.mark.parametrize("has_git", [True, False])
-def test_a_project_without_files(plain: Path, golden: Callable[[str, str], None], has_git: bool) -> None:
+def test_a_project_without_files(plain: Path, golden: Golden, has_git: bool) -> None:
     if has_git:
         git(plain, "init", "-q")
     with pytest.raises(SpecError) as caught:

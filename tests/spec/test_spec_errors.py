@@ -4,8 +4,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from asking import Asking
 
+from tests.spec.asking import Asking
 from voyageur.spec import Given
 
 pytest_plugins = ["tests.golden"]

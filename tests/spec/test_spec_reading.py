@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-from asking import Asking
 
+from tests.spec.asking import Asking
 from voyageur.spec import Given
 from voyageur.units import Duration, Size
 

@@ -13,7 +13,7 @@ def command(shell: str) -> None:
     """Print the completion script for your shell: `voy completion bash >> ~/.bashrc`."""
     from click.shell_completion import get_completion_class
 
-    from voyageur.cli import voy
+    from voyageur.commands.verbs import voy
 
     found = get_completion_class(shell)
     assert found is not None

@@ -13,7 +13,8 @@ from voyageur.commands import session
 from voyageur.commands.options import Wish
 from voyageur.errors import SpecError
 from voyageur.plan import Identity, Plan, Surroundings, draw_identity, folders_for, make_plan, slug_for
-from voyageur.record import Run, RunExists, create_run
+from voyageur.record import Run
+from voyageur.record.create import RunExists, create_run
 from voyageur.script import render
 from voyageur.site import Site
 from voyageur.snapshot import Package, gather, store
@@ -45,13 +46,18 @@ def _read(wish: Wish, site_name: str | None) -> Spec:
     if site_name:
         flags["site"] = Given(site_name, "voy run")
     environment = session.environment()
-    folder = _folder_typed_in()
+    folder = folder_typed_in()
     return read_spec(
-        folder=folder, flags=flags, environment=environment, config=wish.config, user_file=places.user_file(environment)
+        folder=folder,
+        flags=flags,
+        environment=environment,
+        config=wish.config,
+        user_file=places.user_file(environment),
+        usual_site=session.usual_site(),
     )
 
 
-def _folder_typed_in() -> Path:
+def folder_typed_in() -> Path:
     try:
         here = Path.cwd()
     except FileNotFoundError:
@@ -75,10 +81,17 @@ def surroundings(spec: Spec, site: Site) -> Surroundings:
     )
     return Surroundings(
         scratch=places.scratch_folder(spec.scratch, site.scratch, environment),
-        active_venv=environment.get("VIRTUAL_ENV"),
+        active_venv=environment.get("VIRTUAL_ENV") or _venv_on_path(),
         project_venv=str(own) if own else None,
         conda=environment.get("CONDA_PREFIX"),
     )
+
+
+def _venv_on_path() -> str | None:
+    """The virtual environment whose Python comes first on the PATH, if nobody said that it is active."""
+    python = shutil.which("python3")
+    folder = Path(python).parent.parent if python else Path("/nonexistent")
+    return str(folder) if (folder / "pyvenv.cfg").is_file() and (folder / "bin" / "activate").is_file() else None
 
 
 def _planned(spec: Spec, site: Site, around: Surroundings, package: Package, identity: Identity) -> Planned:
@@ -109,7 +122,7 @@ def check_command(spec: Spec, site: Site, package: Package) -> None:
 
 
 def _modules_may_bring_it(spec: Spec, site: Site) -> bool:
-    venv = Path(spec.env.venv or "/nonexistent") / "bin" / spec.command[0]
+    venv = spec.project.root / Path(spec.env.venv or "/nonexistent").expanduser() / "bin" / spec.command[0]
     return bool(spec.env.modules or site.modules) or venv.exists() or site.name not in ("local", "slurm")
 
 

@@ -33,7 +33,7 @@ def command(**typed: Any) -> None:
     except KeyboardInterrupt:
         run.note("cancel asked")
         engine.cancel(run)
-        follow(runs, run, quietly=True)
+        runs.remember(*follow(runs, run, quietly=True))
         aside(f"\n{run.id} was cancelled; its folder: {run.folder}")
         raise
     runs.remember(run, verdict)

@@ -1,4 +1,7 @@
-"""What every verb needs: where the user stands, which site is meant, which engine runs it, where the runs are."""
+"""What every verb needs: where the user stands, which site is meant, which engine runs it, where the runs are.
+
+Imports stand where they are used: `voy status` must not pay for what only `voy submit` needs.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +9,16 @@ import os
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from voyageur import places
-from voyageur.engines import Engine
-from voyageur.errors import SiteError
-from voyageur.hosts import Here
+from voyageur.errors import SiteError, VoyageurError
 from voyageur.record import Index
 from voyageur.runs import Runs
-from voyageur.site import Site, load_profile, local_site, profile_names
-from voyageur.spec import Spec, read_spec
-from voyageur.spec.keys import nearest
+
+if TYPE_CHECKING:
+    from voyageur.engines import Engine
+    from voyageur.site import Site
 
 
 def environment() -> Mapping[str, str]:
@@ -37,30 +40,53 @@ def engine_of(name: str) -> Engine:
 
         return LocalEngine(state_folder() / "local")
     from voyageur.engines.slurm import SlurmEngine
+    from voyageur.hosts import Here
 
     return SlurmEngine(Here())
 
 
+def has_slurm() -> bool:
+    from shutil import which
+
+    return which("sbatch") is not None
+
+
+def usual_site() -> str:
+    """Slurm if this machine has it, else the machine itself."""
+    return "slurm" if has_slurm() else "local"
+
+
 def choose_site(asked: str | None) -> Site:
-    host = Here()
-    name = asked or ("slurm" if host.has("sbatch") else "local")
+    from voyageur.site import load_profile, local_site, profile_names
+
+    name = asked or usual_site()
     if name == "local":
         return local_site()
     if name == "slurm":
-        if not host.has("sbatch"):
-            raise SiteError(
-                "this machine has no Slurm",
-                facts=["`sbatch` is not on the PATH"],
-                hint="`--on local` runs it on this machine",
-            )
-        from voyageur.engines.slurm import ask_site
-
-        return ask_site(host)
+        return _slurm_here()
     if name in profile_names():
         return load_profile(name)
-    known = ["local", "slurm", *profile_names()]
+    raise _unknown_site(name, ["local", "slurm", *profile_names()])
+
+
+def _slurm_here() -> Site:
+    if not has_slurm():
+        raise SiteError(
+            "this machine has no Slurm",
+            facts=["`sbatch` is not on the PATH"],
+            hint="`--on local` runs it on this machine",
+        )
+    from voyageur.engines.slurm import ask_site
+    from voyageur.hosts import Here
+
+    return ask_site(Here())
+
+
+def _unknown_site(name: str, known: list[str]) -> SiteError:
+    from voyageur.spec.keys import nearest
+
     guess = nearest(name, known)
-    raise SiteError(
+    return SiteError(
         f"unknown site `{name}`",
         facts=["known: " + ", ".join(known)],
         hint=f"did you mean `--on {guess}`?" if guess else "choose one of these with `--on`",
@@ -69,18 +95,22 @@ def choose_site(asked: str | None) -> Site:
 
 def runs() -> Runs:
     """Runs are looked for below scratch as this folder's project has it, and wherever the index remembers some."""
-    spec = _spec_if_readable()
-    asked = spec.scratch if spec else None
-    root = places.scratch_folder(asked, "$SCRATCH", environment())
+    root = places.scratch_folder(_scratch_asked_for(), "$SCRATCH", environment())
     return Runs([Path(root)], index(), engine_of)
 
 
-def _spec_if_readable() -> Spec | None:
-    from voyageur.errors import VoyageurError
+def _scratch_asked_for() -> str | None:
+    """A project file that cannot be read must not hide the runs that there are."""
+    here = Path.cwd()
+    settings = [folder / name for folder in (here, *here.parents) for name in ("voyageur.toml", "pyproject.toml")]
+    user_file = places.user_file(environment())
+    if not any(file.is_file() for file in [user_file, *settings]):
+        return environment().get("VOY_SCRATCH")
+    from voyageur.spec import read_spec
 
     try:
         return read_spec(
-            folder=Path.cwd(), flags={}, environment=environment(), user_file=places.user_file(environment())
-        )
+            folder=here, flags={}, environment=environment(), user_file=user_file, usual_site=usual_site()
+        ).scratch
     except (VoyageurError, OSError):
-        return None
+        return environment().get("VOY_SCRATCH")

@@ -6,8 +6,6 @@ import click
 
 from voyageur.commands.output import emit, emit_json
 
-_USUAL = 25
-
 
 @click.command("status")
 @click.argument("names", nargs=-1, metavar="[RUN]...")
@@ -16,23 +14,17 @@ _USUAL = 25
 def command(names: tuple[str, ...], everything: bool, as_json: bool) -> None:
     """Show what became of your runs; with a RUN, everything about it."""
     from voyageur.commands import session
-    from voyageur.show.runs import entries_document, run_document, run_text, runs_text
+    from voyageur.commands.listing import show_runs
+    from voyageur.show.runs import run_document, run_text
     from voyageur.show.style import has_colours
 
+    if not names:
+        show_runs(everything, as_json)
+        return
     runs = session.runs()
-    if names:
-        looked = [runs.look(runs.find(name)) for name in names]
-        if as_json:
-            documents = [run_document(run, verdict) for run, verdict in looked]
-            emit_json(documents[0] if len(documents) == 1 else documents)
-        else:
-            emit("\n\n".join(run_text(run, verdict, has_colours()) for run, verdict in looked))
-        return
-    entries = runs.all()
+    looked = [runs.look(runs.find(name)) for name in names]
     if as_json:
-        emit_json(entries_document(entries))
-        return
-    shown = (
-        entries if everything else [entry for place, entry in enumerate(entries) if place < _USUAL or not entry.final]
-    )
-    emit(runs_text(shown, len(entries) - len(shown), has_colours()))
+        documents = [run_document(run, verdict) for run, verdict in looked]
+        emit_json(documents[0] if len(documents) == 1 else documents)
+    else:
+        emit("\n\n".join(run_text(run, verdict, has_colours()) for run, verdict in looked))

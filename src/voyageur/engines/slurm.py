@@ -7,7 +7,7 @@ and a job that comes twice all the same finds the claim taken and leaves.
 
 from __future__ import annotations
 
-import secrets
+import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
@@ -17,7 +17,7 @@ from voyageur import slurm_text
 from voyageur.engines.model import Sought
 from voyageur.errors import ClusterError
 from voyageur.hosts import Answer, Host
-from voyageur.record import Run, Sighting, forget_secrets
+from voyageur.record import Run, Sighting
 from voyageur.site import Site, site_from_answers
 from voyageur.slurm_text import JobRow, Phase, Reply
 from voyageur.units import Duration
@@ -94,7 +94,7 @@ class SlurmEngine:
 
     def _refused(self, run: Run, answer: Answer) -> ClusterError:
         run.note("refused", reason=" / ".join(_words(answer, ["sbatch"])))
-        forget_secrets(run)
+        run.forget_secrets()
         return ClusterError(
             "Slurm refused this job",
             facts=[*_words(answer, ["sbatch"]), f"script: {run.script} (kept)"],
@@ -103,7 +103,7 @@ class SlurmEngine:
 
     def _unreached(self, run: Run, answer: Answer) -> ClusterError:
         run.note("refused", reason="the controller could not be reached; nothing was submitted")
-        forget_secrets(run)
+        run.forget_secrets()
         return ClusterError(
             "Slurm's controller cannot be reached; nothing was submitted",
             facts=_words(answer, ["sbatch"]),
@@ -151,7 +151,7 @@ class SlurmEngine:
     def look(self, sought: Sequence[Sought]) -> dict[str, Sighting]:
         if not sought:
             return {}
-        mark = secrets.token_hex(8)
+        mark = os.urandom(8).hex()
         try:
             answer = self.host.run(slurm_text.queue_argv(mark), patience=_PATIENCE)
         except FileNotFoundError:
@@ -167,7 +167,7 @@ class SlurmEngine:
         """One question to the accounting about those that the controller has forgotten, or knows no exit code of."""
         if not unclear:
             return {}
-        mark = secrets.token_hex(8)
+        mark = os.urandom(8).hex()
         since = datetime.fromtimestamp(min(one.since for one in unclear) - _CLOCKS_APART)
         try:
             argv = slurm_text.accounting_argv((one.job for one in unclear), since, mark)

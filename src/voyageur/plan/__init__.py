@@ -1,7 +1,6 @@
 """spec + site -> Plan: every decision, each with its reason. Pure."""
 
 from voyageur.plan.document import document
-from voyageur.plan.folders import RUNS
 from voyageur.plan.identity import draw_identity, folder_name
 from voyageur.plan.make import experiment_of, folders_for, make_plan, slug_for
 from voyageur.plan.model import (
@@ -17,7 +16,6 @@ from voyageur.plan.model import (
 )
 
 __all__ = [
-    "RUNS",
     "Choice",
     "Directive",
     "Export",

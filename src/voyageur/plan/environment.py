@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from voyageur.plan.model import Choice, Export, Folders, FrozenCode, Identity, Shape, Surroundings
 from voyageur.runtime import folder as run_folder
 from voyageur.site import Site
@@ -24,10 +26,8 @@ def decide_modules(spec: Spec, site: Site) -> Choice[tuple[str, ...]]:
 def decide_activation(spec: Spec, around: Surroundings) -> Choice[str | None]:
     """The script to source, so that the job has the Python that the user has been working with."""
     if spec.env.venv:
-        return Choice(
-            value=f"{spec.env.venv.rstrip('/')}/bin/activate",
-            because=f"asked for by {spec.source('env.venv')}",
-        )
+        folder = spec.project.root / Path(spec.env.venv).expanduser()
+        return Choice(value=f"{folder}/bin/activate", because=f"asked for by {spec.source('env.venv')}")
     if around.active_venv:
         return Choice(value=f"{around.active_venv}/bin/activate", because="it was active when this was planned")
     if around.project_venv:

@@ -7,8 +7,7 @@ from pathlib import PurePosixPath
 from voyageur.errors import SpecError
 from voyageur.plan.identity import folder_name
 from voyageur.plan.model import Folders, Identity
-
-RUNS = "hpc_outputs"
+from voyageur.runtime.folder import RUNS
 
 
 def decide_folders(scratch: str, project: str, experiment: str, identity: Identity) -> Folders:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
-import secrets
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import PurePosixPath
@@ -15,7 +15,7 @@ _LONGEST = 40
 
 
 def draw_identity(slug: str) -> Identity:
-    return Identity(slug=slug, token=secrets.token_hex(6))
+    return Identity(slug=slug, token=os.urandom(6).hex())
 
 
 def slug_from(text: str) -> str:

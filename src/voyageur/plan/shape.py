@@ -65,6 +65,8 @@ def _asked(spec: Spec, key: str) -> str:
 
 def _with_implied_gpu(spec: Spec, site: Site) -> Resources:
     wanted = spec.resources
+    if site.engine == "local":
+        return replace(wanted, gpu=None)  # models are names of a cluster's; this machine has what it has
     if wanted.gpu and not wanted.gpus and not spec.says("resources.gpus"):
         wanted = replace(wanted, gpus=1)
     if wanted.gpus and not wanted.gpu and site.gpu_type_required:
@@ -102,7 +104,7 @@ def _gpu_reason(spec: Spec, site: Site, gpu: Gpu | None) -> str:
 
 
 def _choose_partition(spec: Spec, wanted: Resources, site: Site) -> tuple[Partition, str]:
-    if spec.partition:
+    if spec.partition and site.engine != "local":
         return _named_partition(spec, wanted, site), _asked(spec, "partition")
     ordered = sorted(site.partitions, key=lambda partition: not partition.default)
     if not ordered:

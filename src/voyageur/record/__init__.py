@@ -1,6 +1,5 @@
 """The run's folder: the truth about a run, and how it is read."""
 
-from voyageur.record.create import RunExists, create_run, forget_secrets
 from voyageur.record.index import Entry, Index
 from voyageur.record.run import Record, Run, is_run_folder, load
 from voyageur.record.states import State
@@ -11,13 +10,10 @@ __all__ = [
     "Index",
     "Record",
     "Run",
-    "RunExists",
     "Sighting",
     "State",
     "Verdict",
     "age",
-    "create_run",
-    "forget_secrets",
     "is_run_folder",
     "judge",
     "load",

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
 import json
 import os
-import secrets
 import shutil
 import time
 import zipfile
@@ -36,7 +34,7 @@ class RunExists(Exception):
 def create_run(plan: Plan, spec: Spec, script: str, secret_values: Mapping[str, str]) -> Run:
     """Made under another name and then renamed: an interruption leaves no half-made run."""
     target = Path(plan.folders.run)
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
+    temporary = target.with_name(f".{target.name}.{os.urandom(4).hex()}")
     try:
         target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         Path(plan.folders.checkpoints).mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -132,8 +130,3 @@ def _sources(folder: Traversable) -> list[Traversable]:
 
 def _add(archive: zipfile.ZipFile, name: str, text: str) -> None:
     archive.writestr(zipfile.ZipInfo(name, (2001, 9, 9, 1, 46, 40)), text)
-
-
-def forget_secrets(run: Run) -> None:
-    with contextlib.suppress(FileNotFoundError):
-        (run.folder / files.SECRETS).unlink()

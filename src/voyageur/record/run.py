@@ -70,6 +70,9 @@ class Run(Struct, frozen=True, kw_only=True):
     def note(self, event: str, **facts: Any) -> None:
         files.append_event(str(self.folder), event, **facts)
 
+    def forget_secrets(self) -> None:
+        (self.folder / files.SECRETS).unlink(missing_ok=True)
+
     def reread(self) -> Run:
         return load(self.folder)
 

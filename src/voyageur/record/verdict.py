@@ -40,7 +40,7 @@ class Verdict(Struct, frozen=True, kw_only=True):
 def without_asking(run: Run) -> Verdict | None:
     """What the folder alone can say for sure."""
     if run.marker:
-        return _by_marker(run.marker)
+        return _by_marker(run.marker, run)
     settled = run.last("verdict", "submitted", "attempt started")
     if settled and settled["event"] == "verdict":
         return Verdict(
@@ -76,28 +76,33 @@ _MARKED = {
 }
 
 
-def _by_marker(marker: dict[str, object]) -> Verdict:
+def _why_it_failed(run: Run, marker: dict[str, object]) -> str:
+    """The rank that died first is named: the others only followed it."""
+    for event in run.events:
+        if event["event"] == "task failed" and event.get("attempt") == run.attempt:
+            code = int(event.get("code", 0))
+            words = str(event.get("problem") or exit_in_words(max(code, 0), max(-code, 0)))
+            return f"rank {event.get('rank')} on {event.get('node')}: {words}"
+    code, signum = int(str(marker.get("exit_code", 0))), int(str(marker.get("signal", 0)))
+    return str(marker.get("problem") or exit_in_words(code, signum))
+
+
+def _by_marker(marker: dict[str, object], run: Run) -> Verdict:
     state = _MARKED.get(str(marker.get("end")), State.UNKNOWN)
     code, signum = int(str(marker.get("exit_code", 0))), int(str(marker.get("signal", 0)))
     return Verdict(
         state=state,
-        because=str(marker.get("problem") or _end_in_words(state, code, signum)),
+        because=_why_it_failed(run, marker) if state is State.FAILED else _END_IN_WORDS.get(state, ""),
         exit_code=code,
         signal=signum or None,
         hint=_memory_hint(state, code, signum),
     )
 
 
-def _end_in_words(state: State, code: int, signum: int) -> str:
-    if state is State.DONE:
-        return ""
-    if state is State.STOPPED:
-        return "told that its time was nearly up, it ended with 0; whether all its work was done is for it to say"
-    if state is State.TIMEOUT:
-        return "its time was up"
-    if state is State.CANCELLED:
-        return ""
-    return exit_in_words(code, signum)
+_END_IN_WORDS = {
+    State.STOPPED: "told that its time was nearly up, it ended with 0; whether all its work was done is for it to say",
+    State.TIMEOUT: "its time was up",
+}
 
 
 def exit_in_words(code: int, signum: int) -> str:

@@ -43,12 +43,11 @@ class Child:
         self.pid = self._process.pid
 
     def warn(self) -> int:
-        """Tell those who listen that the end is near; how many did."""
+        """Tell those who listen that the end is near; how many did. Behind srun, its tasks count for themselves."""
         if self.through_srun:
             os.kill(self.pid, WARN)
-            told = 1
-        else:
-            told = len(processes.tell(self.pid, WARN))
+            return 0
+        told = len(processes.tell(self.pid, WARN))
         self.warned += told
         return told
 

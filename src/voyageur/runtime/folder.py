@@ -3,12 +3,13 @@
 import contextlib
 import errno
 import fcntl
-import hashlib
 import json
 import os
 import re
 import time
 from typing import Any, Dict, Iterator, List, NamedTuple, Optional
+
+RUNS = "hpc_outputs"  # below the project's folder on scratch
 
 RECORD = "run.json"
 PLAN = "plan.json"
@@ -199,6 +200,8 @@ def _forget(folder: str, held: Attempt) -> None:
 
 def seal(facts: Json, token: str) -> str:
     """A marker that was cut, or copied from another run, does not carry the right seal."""
+    import hashlib  # loads OpenSSL: several milliseconds that most questions about a run need not pay
+
     body = json.dumps({key: value for key, value in facts.items() if key != "seal"}, sort_keys=True)
     return hashlib.sha256((token + "\n" + body).encode("utf-8")).hexdigest()
 

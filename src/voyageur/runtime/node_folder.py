@@ -15,6 +15,7 @@ import tarfile
 import time
 from typing import Any, Dict, Mapping
 
+from voyageur.job import HEARD
 from voyageur.runtime.folder import read_json
 
 MARK = ".voyageur"
@@ -38,7 +39,7 @@ class NodeFolder:
             os.pwrite(self._lock, json.dumps({"token": token}).encode(), 0)
 
     def _enter(self) -> int:
-        """The shared lock on the folder's mark. Another task of this node may be removing the folder just now: again."""
+        """The shared lock on the folder's mark; again, if another task of this node is removing the folder just now."""
         while True:
             if self.ours:
                 _make_private(self.path)
@@ -61,6 +62,10 @@ class NodeFolder:
         finally:
             os.close(gate)
 
+    def stop_was_seen(self) -> bool:
+        """Did the program ask `job.should_stop()` and hear yes?"""
+        return os.path.exists(os.path.join(self.path, HEARD))
+
     def leave(self) -> None:
         """Remove it, if no other task of this node is still here."""
         try:
@@ -76,7 +81,7 @@ class NodeFolder:
             return
         remove_tree(self.path if self.ours else self.code)
         if not self.ours:
-            for name in (MARK, MARK + ".unpacking"):
+            for name in (MARK, MARK + ".unpacking", HEARD):
                 with contextlib.suppress(OSError):
                     os.unlink(os.path.join(self.path, name))
 

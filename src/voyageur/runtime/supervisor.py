@@ -98,10 +98,16 @@ class Supervisor:
                 write_atomically(os.path.join(self.folder, STOP), b"time is nearly up\n")
             told = self.child.warn()
             self._note("warned", told=told)
-            self._say("time is nearly up; the program was %s" % ("told" if told else "not told: it does not listen"))
+            self._say("time is nearly up; " + self._who_was_told(told))
         elif self.child.stopped_at is None:
             self._note("told to stop", signal=signal.Signals(signum).name)
             self.child.stop()
+
+    def _who_was_told(self, told: int) -> str:
+        assert self.child is not None
+        if self.child.through_srun:
+            return "every task is told"
+        return "the program was told" if told else "the program does not listen to SIGUSR1; the stop file is there"
 
     def _beat(self) -> None:
         assert self.child is not None
@@ -150,8 +156,16 @@ class Supervisor:
                 return "cancelled"
             return "timeout" if self._limit_is_reached() else "interrupted"
         if code == 0:
-            return "stopped" if self.child.warned else "done"
+            return "stopped" if self._warning_was_heard() else "done"
         return "failed"
+
+    def _warning_was_heard(self) -> bool:
+        """By the program here, or by a task behind srun."""
+        assert self.child is not None
+        if self.child.warned or (self.place and self.place.stop_was_seen()):
+            return True
+        heard = [event for event in read_events(self.folder) if event["event"] == "warning heard"]
+        return any(event.get("attempt") == self.attempt for event in heard)
 
     def _cancel_was_asked(self) -> bool:
         return any(event["event"] == "cancel asked" for event in read_events(self.folder))

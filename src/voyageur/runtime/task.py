@@ -26,6 +26,8 @@ def run(command: List[str]) -> int:
         return _refuse(environment, "%s cannot be started: %s" % (what.argv[0], problem.strerror), 127)
     try:
         code = child.watch(mailbox, lambda: None, BEAT_SECONDS, lambda signum: _hand_on(child, signum))
+        if child.warned or place.stop_was_seen():
+            _note(environment, "warning heard")
     finally:
         place.leave()
     if code != 0:

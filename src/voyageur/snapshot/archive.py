@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import io
 import os
-import secrets
 import stat
 import tarfile
 from pathlib import Path, PurePosixPath
@@ -75,7 +74,7 @@ def store(package: Package, folder: Path) -> bool:
         os.utime(target)
         return False
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    temporary = folder / f".{target.name}.{secrets.token_hex(4)}"
+    temporary = folder / f".{target.name}.{os.urandom(4).hex()}"
     try:
         with open(temporary, "xb", opener=_private) as file:
             _write_tar(package.members, file)
@@ -92,7 +91,7 @@ def _private(path: str, flags: int) -> int:
 
 
 def _guard(root: Path, chosen: Selection, limit: Size) -> None:
-    sizes = {name: _length(root / name) for name in chosen.files}
+    sizes = {name: _length(f"{root}/{name}") for name in chosen.files}
     total = Size(sum(sizes.values()))
     if total > limit:
         largest = sorted(sizes, key=lambda name: -sizes[name])[:5]
@@ -103,21 +102,22 @@ def _guard(root: Path, chosen: Selection, limit: Size) -> None:
         )
 
 
-def _length(path: Path) -> int:
+def _length(path: str) -> int:
     try:
-        found = path.lstat()
+        found = os.lstat(path)
     except OSError:
         return 0
     return found.st_size if stat.S_ISREG(found.st_mode) else 0
 
 
 def _member(root: Path, name: str) -> Member | None:
-    path = root / name
+    path = f"{root}/{name}"
     try:
-        if path.is_symlink():
-            return Member(name=name, mode=0o777, link=_link_target(root, path))
-        executable = path.stat().st_mode & 0o100
-        return Member(name=name, mode=0o755 if executable else 0o644, content=path.read_bytes())
+        mode = os.lstat(path).st_mode
+        if stat.S_ISLNK(mode):
+            return Member(name=name, mode=0o777, link=_link_target(root, Path(path)))
+        with open(path, "rb") as file:
+            return Member(name=name, mode=0o755 if mode & 0o100 else 0o644, content=file.read())
     except FileNotFoundError:
         return None
     except OSError as problem:

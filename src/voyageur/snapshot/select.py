@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import fnmatch
 import os
+import re
+import stat
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -138,11 +140,15 @@ def looks_secret(name: str) -> bool:
     *folders, last = name.lower().split("/")
     if _SECRET_FOLDERS & set(folders):
         return True
-    return _any(last, _SECRETS) and not _any(last, _NOT_SECRET)
+    return bool(_SECRET_NAME.match(last)) and not _NOT_SECRET_NAME.match(last)
 
 
-def _any(name: str, patterns: tuple[str, ...]) -> bool:
-    return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
+def _one_of(patterns: tuple[str, ...]) -> re.Pattern[str]:
+    """One expression for all of them: they are tried on every file of the project."""
+    return re.compile("|".join(fnmatch.translate(pattern) for pattern in patterns))
+
+
+_SECRET_NAME, _NOT_SECRET_NAME = _one_of(_SECRETS), _one_of(_NOT_SECRET)
 
 
 def _matches(name: str, patterns: tuple[str, ...]) -> bool:
@@ -168,6 +174,8 @@ def _candidates(root: Path) -> tuple[set[str], set[str], str]:
     if tracked is None:
         return set(_walk(root, "")), set(), "all files of the folder (no git here)"
     untracked = _git(root, "--others", "--exclude-standard") or []
+    if not tracked and not untracked:
+        return set(_walk(root, "")), set(), "all files of the folder (git ignores it as a whole)"
     names: set[str] = set()
     for name in [*tracked, *untracked]:
         names.update(_below(root, name))
@@ -186,11 +194,14 @@ def _git(root: Path, *which: str) -> list[str] | None:
 
 def _below(root: Path, name: str) -> Iterator[str]:
     """Itself; for a submodule or a repository inside the repository, the files in it; nothing for a deleted file."""
-    path = root / name
-    if path.is_dir() and not path.is_symlink():
-        inner, _, _ = _candidates(path)
+    try:
+        mode = os.lstat(f"{root}/{name}").st_mode
+    except OSError:
+        return
+    if stat.S_ISDIR(mode):
+        inner, _, _ = _candidates(root / name)
         yield from (f"{name.rstrip('/')}/{file}" for file in inner)
-    elif os.path.lexists(path):
+    elif stat.S_ISREG(mode) or stat.S_ISLNK(mode):
         yield name
 
 

@@ -34,15 +34,19 @@ def read_spec(
     environment: Mapping[str, str],
     config: Path | None = None,
     user_file: Path | None = None,
+    usual_site: str | None = None,
 ) -> Spec:
-    """`folder` is where the command was typed; the project is the nearest folder above it with a project file."""
+    """`folder` is where the command was typed; the project is the nearest folder above it with a project file.
+
+    `usual_site` is where runs go when nobody says: its [sites.NAME] table counts, too.
+    """
     file, table = _project_table(folder, config)
     root = file.parent if file and file != config else folder
     spoken = _from_variables(environment) | dict(flags)
     project_layer, experiments = _split(file, table)
     user_layer, _ = _split(*_user_table(user_file))
     experiment = _experiment_layer(experiments, spoken.get("experiment") or project_layer.get("experiment"))
-    chosen = _chosen_site([spoken, experiment, project_layer, user_layer])
+    chosen = _chosen_site([spoken, experiment, project_layer, user_layer]) or usual_site
     merged: Layer = {}
     for layer in (user_layer, project_layer, experiment):
         merged |= _for_site(layer, chosen)

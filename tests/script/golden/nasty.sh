@@ -30,13 +30,13 @@ export VOY_SUBMISSION="${1:-by-hand}"         # which submission started this jo
 export VOY_CODE='/scratch/%j a"b #c\d/weather/code/0a1b2c3d.tar'  # the code, frozen when this was submitted
 export VOY_CODE_SHA256=0a1b2c3d0a1b2c3d0a1b2c3d0a1b2c3d0a1b2c3d0a1b2c3d0a1b2c3d0a1b2c3d
 export VOY_START_IN=.                         # where in the code the command starts
-export VOY_CHECKPOINTS='/scratch/%j a"b #c\d/it-s-touch-v-128346/my-train/checkpoints'
+export VOY_CHECKPOINTS='/scratch/%j a"b #c\d/it-s-touch-v-128346/python/checkpoints'
 export VOY_STOP_FILE='/scratch/%j a"b #c\d/it-s-touch-v-128346/hpc_outputs/train-3f2a/stop'  # appears when the time is nearly up
 export VOY_TIME_LIMIT=3600                    # seconds
 export VOY_GRACE=3                            # seconds to end in after a stop; slurm kills after 5s
 export project_name='it'"'"'s $(touch v)
 🙂'
-export exp_name=my-train
+export exp_name=python
 export scratch_dir='/scratch/%j a"b #c\d/it-s-touch-v-128346'
 export OMP_NUM_THREADS=1                      # one thread for each core of a task
 export PYTHONUNBUFFERED=1                     # so that the log shows a line when it is written
