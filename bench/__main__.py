@@ -8,11 +8,13 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+
+from tests.testbed import start_bed
 
 from bench.records import make_runs
 from bench.timing import report, seconds
-from tests.testbed import start_bed
 
 VOY = str(Path(sys.executable).with_name("voy"))
 PASS = [sys.executable, "-c", "pass"]
@@ -46,22 +48,51 @@ def submit(root: Path) -> None:
         script = next((root / "scratch").glob("project/hpc_outputs/*/job.sh"))
         theirs = seconds(["sbatch", "--parsable", str(script), "s1"], environment=environment, folder=project, times=9)
         beyond = ours - theirs
-        report("voy submit, 1,000 files", ours, theirs, "sbatch", f"under 300 ms beyond (+{beyond * 1000:.0f})", beyond < 0.3)
+        report(
+            "voy submit, 1,000 files",
+            ours,
+            theirs,
+            "sbatch",
+            f"under 300 ms beyond (+{beyond * 1000:.0f})",
+            beyond < 0.3,
+        )
         archives = list((root / "scratch").glob("project/hpc_outputs/.code/*"))
         print(f"{'':44} {first * 1000:8.1f} ms for an early one; {len(archives)} archive for all of them")
 
 
 def status(root: Path) -> None:
     """The state of 10,000 recorded runs with one question to Slurm, against that one squeue call."""
-    with start_bed("S") as bed:
-        environment = _environment(root, **bed.environment)
-        for name, final in (("all done", True), ("none of them known to Slurm any more", False)):
-            shutil.rmtree(root / "scratch", ignore_errors=True)
-            make_runs(root / "scratch", 10_000, engine="slurm", final=final)
+    with start_bed("S", {"MaxJobCount": "20000"}) as bed:
+        done, waiting = root / "done", root / "waiting"
+        make_runs(done / "scratch", 10_000, engine="slurm", final=True)
+        make_runs(waiting / "scratch", 10_000, engine="slurm", final=False, jobs=_hold_jobs(bed.environment, 10_000))
+        for name, home in (("all done", done), ("all waiting in the queue", waiting)):
+            environment = _environment(home, **bed.environment)
             squeue = ["squeue", "--me", "--states=all", "--noheader"]
             theirs = seconds(squeue, environment=environment, folder=root, times=5)
+            first = seconds([VOY, "status"], environment=environment, folder=root, times=1, warm=False)
             ours = seconds([VOY, "status"], environment=environment, folder=root, times=5)
             report(f"voy status, 10,000 runs, {name}", ours, theirs, "one squeue", "under 1 s", ours < 1)
+            print(f"{'':44} {first * 1000:8.1f} ms without the index")
+
+
+def _hold_jobs(environment: dict[str, str], count: int) -> list[str]:
+    """Real jobs that wait, with the names of the runs they stand for."""
+
+    def submit(number: int) -> str:
+        argv = [
+            "sbatch",
+            "--parsable",
+            "--hold",
+            f"--job-name=train-{number:012x}",
+            "--wrap=true",
+            "--output=/dev/null",
+        ]
+        answer = subprocess.run(argv, env={**os.environ, **environment}, capture_output=True, text=True, check=True)
+        return answer.stdout.strip()
+
+    with ThreadPoolExecutor(4) as pool:
+        return list(pool.map(submit, range(count)))
 
 
 BENCHES: dict[str, Callable[[Path], None]] = {"startup": startup, "submit": submit, "status": status}

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from voyageur.runtime.folder import write_marker
 
 
-def make_runs(scratch: Path, count: int, *, engine: str, final: bool, first_job: int = 1_000_000) -> None:
+def make_runs(scratch: Path, count: int, *, engine: str, final: bool, jobs: Sequence[str] = ()) -> None:
     folder = scratch / "bench" / "hpc_outputs"
     folder.mkdir(parents=True)
     for number in range(count):
@@ -19,7 +20,7 @@ def make_runs(scratch: Path, count: int, *, engine: str, final: bool, first_job:
         place.mkdir()
         (place / "run.json").write_text(json.dumps(_record(run, token, engine, number)))
         events = [{"time": time.time(), "event": "intended"},
-                  {"time": time.time(), "event": "submitted", "job": str(first_job + number)}]  # fmt: skip
+                  {"time": time.time(), "event": "submitted", "job": jobs[number] if jobs else "1"}]  # fmt: skip
         (place / "events.jsonl").write_text("".join(json.dumps(event) + "\n" for event in events))
         if final:
             facts = {"end": "done", "attempt": 1, "exit_code": 0, "started": 1.0, "ended": 2.0}

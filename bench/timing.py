@@ -9,14 +9,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 
-def seconds(argv: Sequence[str], *, environment: Mapping[str, str], folder: Path, times: int = 15) -> float:
+def seconds(
+    argv: Sequence[str], *, environment: Mapping[str, str], folder: Path, times: int = 15, warm: bool = True
+) -> float:
     """The median of several runs, after one to warm the caches."""
     spent = []
-    for _ in range(times + 1):
+    for _ in range(times + warm):
         begin = time.perf_counter()
         subprocess.run(argv, env=dict(environment), cwd=folder, check=True, stdout=subprocess.DEVNULL)
         spent.append(time.perf_counter() - begin)
-    return statistics.median(spent[1:])
+    return statistics.median(spent[warm:])
 
 
 def report(what: str, ours: float, theirs: float, against: str, target: str, met: bool) -> None:

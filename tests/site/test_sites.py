@@ -1,0 +1,112 @@
+"""Sites: written by hand, or made by asking."""
+
+from pathlib import Path
+
+import pytest
+
+from voyageur.site import Policy, load_profile, local_site, profile_names, site_from_answers
+from voyageur.site.profile import from_toml
+from voyageur.units import Duration, Size
+
+RECORDED = Path(__file__).parents[1] / "recorded"
+
+
+def recorded(name: str) -> str:
+    return (RECORDED / name).read_text(encoding="utf-8")
+
+
+def test_the_profile_of_narval() -> None:
+    site = load_profile("narval")
+    cpu, gpu = site.partitions
+    assert (site.name, site.engine, site.account, site.partition) == (
+        "narval",
+        "slurm",
+        Policy.REQUIRED,
+        Policy.FORBIDDEN,
+    )
+    assert (cpu.default, cpu.time_limit, cpu.cpus, cpu.memory) == (
+        True,
+        Duration.parse("7d"),
+        64,
+        Size.parse("256000M"),
+    )
+    assert site.gpu_names() == ["a100"]
+    assert (gpu.gpus[0].per_node, gpu.gpus[0].cpus_each, gpu.gpus[0].memory_each) == (4, 12, Size.parse("124G"))
+
+
+@pytest.mark.parametrize("name", profile_names())
+def test_every_profile_loads_and_says_where_its_facts_come_from(name: str) -> None:
+    site = load_profile(name)
+    assert site.source
+    assert site.title
+    for partition in site.partitions:
+        for gpu in partition.gpus:
+            assert gpu.cpus_each * gpu.per_node <= partition.cpus
+            assert gpu.memory_each.bytes * gpu.per_node <= partition.memory.bytes
+
+
+START = 'title = "T"\nsource = "S"\n'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        START + 'acount = "required"\n',
+        START + '[[partitions]]\nname = "p"\ncpuss = 4\n',
+        START + '[[partitions]]\nname = "p"\n[[partitions.gpus]]\nname = "g"\nper_node = 4\ncpus_each = 1\n'
+        'memory_each = "1G"\nmemory = "1G"\n',
+        START + 'account = "perhaps"\n',
+        START + '[[partitions]]\nname = "p"\ntime_limit = "7 fortnights"\n',
+        START + '[[partitions]]\nname = "p"\nmemory = 4000\n',
+        START + '[[partitions]]\nname = "p"\ncpus = "many"\n',
+        START + "[[partitions]]\ncpus = 4\n",
+        'title = "no source"\n',
+    ],
+)
+def test_a_profile_with_a_mistake_is_an_error_and_not_a_guess(text: str) -> None:
+    with pytest.raises(ValueError, match=r"\S"):
+        from_toml("x", text)
+
+
+def test_a_smallest_profile_promises_nothing() -> None:
+    site = from_toml("x", START)
+    assert (site.partitions, site.account, site.modules) == ((), Policy.OPTIONAL, ())
+
+
+def test_a_site_made_from_the_recorded_answers_of_a_real_cluster() -> None:
+    site = site_from_answers(recorded("sinfo.txt"), recorded("scontrol-show-config.txt"))
+    assert (site.name, site.engine, site.title) == ("slurm", "slurm", "the Slurm cluster bed")
+    assert (site.kill_wait, site.message_timeout) == (Duration(5), Duration(10))
+    assert [partition.name for partition in site.partitions] == ["low", "lowg", "lowc", "high", "short"]
+    low, *_, short = site.partitions
+    assert (low.default, low.nodes, low.cpus, low.memory) == (True, 4, 8, Size.parse("4000M"))
+    assert (low.time_limit, short.time_limit) == (Duration.parse("1d"), Duration.parse("10m"))
+    assert site.gpu_names() == ["v100"]
+
+
+def test_nodes_that_are_busy_and_nodes_that_are_idle_are_one_kind_of_gpu() -> None:
+    site = site_from_answers(recorded("sinfo.txt"), "")
+    (gpu,) = site.partitions[0].gpus
+    assert (gpu.name, gpu.per_node, gpu.cpus_each, gpu.memory_each) == ("v100", 4, 2, Size.parse("1000M"))
+
+
+def test_a_partition_is_as_large_as_its_largest_node() -> None:
+    """What fits on the few big nodes must not be refused because most nodes are small."""
+    site = site_from_answers("main*|1-00:00:00|10|8|16000|(null)|idle\nmain*|1-00:00:00|2|64|512000|(null)|idle\n", "")
+    (main,) = site.partitions
+    assert (main.nodes, main.cpus, main.memory) == (12, 64, Size.parse("512000M"))
+
+
+def test_a_cluster_that_says_nothing_gives_a_site_that_knows_nothing() -> None:
+    site = site_from_answers("", "")
+    assert (site.partitions, site.title) == ((), "the Slurm cluster")
+    assert (site.kill_wait, site.message_timeout) == (Duration(30), Duration(10))
+
+
+def test_this_machine_is_a_site() -> None:
+    site = local_site()
+    (machine,) = site.partitions
+    assert site.engine == "local"
+    assert machine.cpus >= 1
+    assert machine.memory > Size.parse("64M")
+    assert machine.time_limit is None
