@@ -1,4 +1,4 @@
-"""A place where runs really run: this machine, or a real Slurm of either kind. Tests use it by `voy`, as a user would."""
+"""A place where runs really run: this machine, or a real Slurm of either kind. Tests use it as a user would."""
 
 from __future__ import annotations
 

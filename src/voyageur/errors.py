@@ -14,6 +14,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 
+def one_line(text: str) -> str:
+    """What users named things may hold line breaks and terminal commands; neither may act when it is shown."""
+    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
+
+
 class VoyageurError(Exception):
     """Three parts, in this order: what happened, the facts, what to do next."""
 
@@ -26,9 +31,9 @@ class VoyageurError(Exception):
         self.hint = hint
 
     def text(self) -> str:
-        lines = [f"error: {self.what}", *(f"  {fact}" for fact in self.facts)]
+        lines = [f"error: {one_line(self.what)}", *(f"  {one_line(fact)}" for fact in self.facts)]
         if self.hint:
-            lines += ["", f"hint: {self.hint}"]
+            lines += ["", f"hint: {one_line(self.hint)}"]
         return "\n".join(lines)
 
 

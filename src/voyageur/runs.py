@@ -23,7 +23,7 @@ from voyageur.record import (
     load,
     without_asking,
 )
-from voyageur.record.verdict import SECOND_LOOK
+from voyageur.record.verdict import SECOND_LOOK, first_look_that_found_nothing, waiting
 from voyageur.runtime import folder as files
 from voyageur.slurm_text import Phase
 
@@ -40,7 +40,9 @@ class Runs:
         """Newest first."""
         known = self.index.read()
         folders = list(self._folders(known))
-        entries = {folder: entry for folder in folders if (entry := known.get(folder)) and entry.final}
+        entries = {
+            folder: entry for folder in folders if (entry := known.get(folder)) and entry.final and _is_unchanged(entry)
+        }
         unfinished = [folder for folder in folders if folder not in entries]
         fresh = self._judge_all(unfinished, known)
         self.index.add(entry for entry in fresh if known.get(entry.folder) != entry)
@@ -59,7 +61,7 @@ class Runs:
 
     def _judge_all(self, folders: Iterable[str], known: dict[str, Entry]) -> list[Entry]:
         loaded: dict[str, Run] = {}
-        waiting: list[tuple[str, Sought]] = []
+        asked: list[tuple[str, Sought]] = []
         done: list[Entry] = []
         for folder in folders:
             cached = known.get(folder)
@@ -73,15 +75,15 @@ class Runs:
                     continue
                 cached = _entry(run, Verdict(state=State.UNKNOWN))
             if cached.job:
-                waiting.append((cached.engine, _sought(cached)))
+                asked.append((cached.engine, _sought(cached)))
             else:
                 done.append(self._find_lost(loaded.get(folder) or load(Path(folder))))
-        return done + self._ask(waiting, loaded, known)
+        return done + self._ask(asked, loaded, known)
 
-    def _ask(self, waiting: list[tuple[str, Sought]], loaded: dict[str, Run], known: dict[str, Entry]) -> list[Entry]:
+    def _ask(self, asked: list[tuple[str, Sought]], loaded: dict[str, Run], known: dict[str, Entry]) -> list[Entry]:
         entries = []
-        for engine in {name for name, _ in waiting}:
-            sought = [one for name, one in waiting if name == engine]
+        for engine in {name for name, _ in asked}:
+            sought = [one for name, one in asked if name == engine]
             for folder, sighting in self.engine_of(engine).look(sought).items():
                 entries.append(self._from_sighting(folder, sighting, loaded, known))
         return entries
@@ -90,9 +92,9 @@ class Runs:
         """A job that still waits needs no look into its folder; for all others the folder has the first word."""
         cached = known.get(folder)
         if folder not in loaded and cached and sighting.row and sighting.row.phase is Phase.WAITING:
-            return replace(cached, state=State.PENDING.value, because=sighting.row.reason)
-        run = load(Path(folder))
-        return _entry(run, self._settle(run, judge(run, sighting), sighting))
+            verdict = waiting(sighting.row)
+            return replace(cached, state=verdict.state.value, because=verdict.because)
+        return _entry(*self._settle(load(Path(folder)), sighting))
 
     def _load(self, folder: str) -> Run | None:
         try:
@@ -134,8 +136,7 @@ class Runs:
             self._find_job(run)
             run = run.reread()
         sighting = self._look_for(run)
-        run = run.reread()
-        return run, self._settle(run, judge(run, sighting), sighting)
+        return self._settle(run.reread(), sighting)
 
     def _find_job(self, run: Run) -> None:
         """The answer to its submission was lost: adopt the job that carries its name, or learn that there is none."""
@@ -153,12 +154,14 @@ class Runs:
         return self.engine_of(run.record.engine).look([_sought(entry)]).get(entry.folder)
 
     def _find_lost(self, run: Run) -> Entry:
-        run, verdict = self.look(run)
-        return _entry(run, verdict)
+        return _entry(*self.look(run))
 
-    def _settle(self, run: Run, verdict: Verdict, sighting: Sighting | None) -> Verdict:
+    def _settle(self, run: Run, sighting: Sighting | None) -> tuple[Run, Verdict]:
         """Slurm forgets, so its last word is written down; so is the first look that found nothing."""
-        if run.marker is None and verdict.state.is_final and run.job is not None and not without_asking(run):
+        verdict = judge(run, sighting)
+        if without_asking(run) or run.job is None:
+            return run, verdict
+        if verdict.state.is_final:
             run.note(
                 "verdict",
                 state=verdict.state.value,
@@ -167,9 +170,11 @@ class Runs:
                 exit_code=verdict.exit_code,
                 signal=verdict.signal,
             )
-        if sighting and sighting.answered and sighting.row is None and not run.last("not found") and run.marker is None:
+        elif sighting and sighting.answered and sighting.row is None and first_look_that_found_nothing(run) is None:
             run.note("not found", job=run.job)
-        return verdict
+        else:
+            return run, verdict
+        return run.reread(), verdict
 
     def remember(self, run: Run, verdict: Verdict) -> None:
         self.index.add([_entry(run, verdict)])

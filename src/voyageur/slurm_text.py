@@ -229,7 +229,7 @@ def accounting_rows(answer: str, mark: str) -> list[JobRow]:
 
 
 def _accounting_row(job: str, name: str, state: str, nodes: str, end: str, derived: str, exit_text: str) -> JobRow:
-    number, _, step = job.strip().partition(".")
+    number, _, step = job.strip().rpartition("\n")[2].partition(".")
     code, signal = _exit_pair(exit_text)
     if (code, signal) == (0, 0):
         code, signal = _exit_pair(derived)

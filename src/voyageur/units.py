@@ -11,6 +11,8 @@ _WORDS = re.compile(r"(\d+(?:\.\d+)?)\s*(d|h|m|s)", re.IGNORECASE)
 _CLOCK = re.compile(r"(?:(\d+)-)?(\d+)(?::(\d{1,2}))?(?::(\d{1,2}))?")
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT])(?:i?B)?", re.IGNORECASE)
 
+_LONGEST = 30  # letters; no time and no size that anybody means is longer
+
 
 class UnitError(ValueError):
     """Why a text is no duration or no size; the text itself is named by whoever read it."""
@@ -25,6 +27,8 @@ class Duration(Struct, frozen=True, order=True):
     def parse(cls, text: str) -> Duration:
         """`3d`, `1d12h`, `90m`, and Slurm's `1-12:00:00`, `0-03:00`, `01:30:00`, `30:00` (minutes and seconds)."""
         stripped = text.strip()
+        if len(stripped) > _LONGEST:
+            raise UnitError("not a time: far too long")
         if stripped.startswith("-"):
             raise UnitError("a time cannot be negative")
         if re.fullmatch(r"\d+", stripped):
@@ -63,6 +67,8 @@ class Size(Struct, frozen=True, order=True):
     def parse(cls, text: str) -> Size:
         """`32000M`, `118GB`, `10G`, `1.5T`: as in Slurm, a G is 1024 M whichever way it is spelled."""
         stripped = text.strip()
+        if len(stripped) > _LONGEST:
+            raise UnitError("not a size: far too long")
         if stripped.startswith("-"):
             raise UnitError("a size cannot be negative")
         if re.fullmatch(r"\d+(\.\d+)?", stripped):

@@ -66,7 +66,7 @@ def test_a_hung_controller_does_not_make_two_runs(production: Place) -> None:
     production.write("count.py", COUNT)
     production.environment["SLURM_CONF"] = str(production.bed.flaky_conf)
     process = subprocess.Popen(
-        [*VOY, "submit", "--on", "slurm", "--", "python", "count.py"], cwd=production.project, env=production.environment,
+        [*VOY, "submit", "--", "python", "count.py"], cwd=production.project, env=production.environment,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     production.until(lambda: list(production.scratch.glob("*/hpc_outputs/.*")) or None, 20)

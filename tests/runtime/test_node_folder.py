@@ -261,3 +261,15 @@ def test_removing_never_follows_a_link(tmp_path: Path) -> None:
     remove_tree(str(tmp_path / "link"))
     assert (tmp_path / "victim" / "precious").exists()
     assert not (tmp_path / "tree").exists()
+
+
+def test_removing_changes_nothing_beside_the_tree(tmp_path: Path) -> None:
+    """A tree that cannot be removed at once must not cost /tmp the rights of everybody else."""
+    base = tmp_path / "base"
+    (base / "tree" / "inner").mkdir(parents=True)
+    base.chmod(0o1777)
+    (base / "tree" / "inner").chmod(0o000)
+    remove_tree(str(base / "tree"))
+    remove_tree(str(base / "not there"))
+    assert base.stat().st_mode & 0o7777 == 0o1777
+    assert list(base.iterdir()) == []

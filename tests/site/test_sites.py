@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from voyageur.errors import SiteError
 from voyageur.site import Policy, load_profile, local_site, profile_names, site_from_answers
 from voyageur.site.profile import from_toml
 from voyageur.units import Duration, Size
@@ -64,7 +65,7 @@ START = 'title = "T"\nsource = "S"\n'
     ],
 )
 def test_a_profile_with_a_mistake_is_an_error_and_not_a_guess(text: str) -> None:
-    with pytest.raises(ValueError, match=r"\S"):
+    with pytest.raises(SiteError, match="the profile of x is not right"):
         from_toml("x", text)
 
 

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from tests.testbed import Bed, Fault, start_bed
 from tests.testbed.bed import NOBODY
 from tests.testbed.polling import poll_until

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from voyageur.commands.output import emit
+from voyageur.show.output import emit
 
 
 @click.command("completion")

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from voyageur.commands.output import emit
 from voyageur.errors import SpecError
+from voyageur.show.output import emit
 
 if TYPE_CHECKING:
     from voyageur.project import Found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from voyageur.commands import session
-from voyageur.commands.output import emit, emit_json
+from voyageur.show.output import emit, emit_json
 from voyageur.show.runs import entries_document, runs_text
 from voyageur.show.style import has_colours
 

@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from voyageur.commands.output import aside
+from voyageur.show.output import aside
 
 
 @click.command("logs")

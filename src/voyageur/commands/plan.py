@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from voyageur.commands.options import Wish, wish_options
-from voyageur.commands.output import emit, emit_json
+from voyageur.show.output import emit, emit_json
 
 
 @click.command("plan")

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from voyageur.commands.options import Wish, wish_options
-from voyageur.commands.output import aside
+from voyageur.show.output import aside
 
 
 @click.command("run")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from voyageur.commands.output import emit, emit_json
+from voyageur.show.output import emit, emit_json
 
 
 @click.command("status")

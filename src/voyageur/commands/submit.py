@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from voyageur.commands.options import Wish, wish_options
-from voyageur.commands.output import aside, emit, emit_json
+from voyageur.show.output import aside, emit, emit_json
 
 
 @click.command("submit")

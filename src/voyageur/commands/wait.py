@@ -7,7 +7,7 @@ import time
 
 import click
 
-from voyageur.commands.output import emit, emit_json
+from voyageur.show.output import emit, emit_json
 
 
 @click.command("wait")

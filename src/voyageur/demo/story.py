@@ -9,8 +9,8 @@ import sys
 import time
 from pathlib import Path
 
-from voyageur.commands.output import emit
 from voyageur.errors import RunError
+from voyageur.show.output import emit
 from voyageur.show.style import has_colours, paint
 
 _VOY = (sys.executable, "-c", "from voyageur.cli import main; main()")

@@ -28,10 +28,11 @@ def slug_of_command(command: Sequence[str]) -> str:
     for before, word in pairwise(command):
         if before == "-m":
             return slug_from(word.rpartition(".")[2])
-    for word in command:
-        if word.endswith((".py", ".sh", ".jl", ".R")) and " " not in word:
+        if before == "-c":
+            break
+        if word.endswith((".py", ".sh", ".jl", ".R")):
             return slug_from(PurePosixPath(word).stem)
-    return slug_from(PurePosixPath(command[0]).name)
+    return slug_from(PurePosixPath(command[0]).stem)
 
 
 def folder_name(text: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from msgspec.structs import replace
 
 from voyageur.errors import SiteError, SpecError
@@ -43,7 +45,7 @@ def decide_launch(spec: Spec) -> Choice[str]:
 def decide_shape(spec: Spec, site: Site, launch: str) -> Shape:
     wanted = _with_implied_gpu(spec, site)
     partition, because = _choose_partition(spec, wanted, site)
-    gpu = partition.gpu(wanted.gpu) if wanted.gpus else None
+    gpu = partition.gpu(wanted.gpu, wanted.gpus) if wanted.gpus else None
     tasks = _tasks_per_node(spec, wanted, launch)
     cpus = _cpus(spec, wanted, site, gpu, tasks.value)
     emitted = site.partition is not Policy.FORBIDDEN and site.engine != "local"
@@ -54,7 +56,7 @@ def decide_shape(spec: Spec, site: Site, launch: str) -> Shape:
         cpus_per_task=Choice(value=max(1, cpus.value // tasks.value), because=cpus.because),
         memory=_memory(spec, wanted, site, partition, gpu, cpus.value),
         gpus=Choice(value=wanted.gpus, because=_asked(spec, "resources.gpus")),
-        gpu=Choice(value=(gpu.name or None) if gpu else None, because=_gpu_reason(spec, site, gpu)),
+        gpu=Choice(value=wanted.gpu, because=_gpu_reason(spec, site, gpu)),
         time=Choice(value=wanted.time, because=_asked(spec, "resources.time")),
     )
 
@@ -113,7 +115,7 @@ def _choose_partition(spec: Spec, wanted: Resources, site: Site) -> tuple[Partit
         )
     fitting = [partition for partition in ordered if not _obstacles(wanted, partition, site)]
     if not fitting:
-        raise min((_obstacles(wanted, partition, site) for partition in ordered), key=len)[0]
+        raise min((_obstacles(wanted, partition, site) for partition in ordered), key=_distance)[0].error
     if fitting[0].default:
         return fitting[0], "the default partition has what is asked for"
     return fitting[0], "the first partition that has what is asked for; the default one has not"
@@ -130,7 +132,7 @@ def _named_partition(spec: Spec, wanted: Resources, site: Site) -> Partition:
     for partition in site.partitions:
         if partition.name == spec.partition:
             if obstacles := _obstacles(wanted, partition, site):
-                raise obstacles[0]
+                raise obstacles[0].error
             return partition
     guess = nearest(str(spec.partition), names)
     raise SiteError(
@@ -140,50 +142,68 @@ def _named_partition(spec: Spec, wanted: Resources, site: Site) -> Partition:
     )
 
 
-def _obstacles(wanted: Resources, partition: Partition, site: Site) -> list[SiteError]:
-    """Why this partition can never run it. A limit that is not known is no obstacle."""
+class Obstacle(NamedTuple):
+    """Why a partition can never run it, and how much of the wish it can give: 0 is nothing, almost 1 is nearly all."""
+
+    error: SiteError
+    reach: float
+
+
+def _distance(obstacles: list[Obstacle]) -> tuple[int, float]:
+    """The message is about the partition that comes closest."""
+    return len(obstacles), -min(obstacle.reach for obstacle in obstacles)
+
+
+def _obstacles(wanted: Resources, partition: Partition, site: Site) -> list[Obstacle]:
+    """A limit that is not known is no obstacle."""
     where = f"partition `{partition.name}` of {site.name}" if site.engine != "local" else "this machine"
-    found = []
-    if wanted.gpus and (error := _gpu_obstacle(wanted, partition, where)):
-        found.append(error)
-    if site.engine == "local":
-        return found
-    if partition.time_limit and wanted.time > partition.time_limit:
-        found.append(
-            SiteError(
-                f"{wanted.time} is longer than {where} allows",
-                facts=[f"its limit is {partition.time_limit}"],
-                hint=f"ask for at most `--time {partition.time_limit}`",
-            )
-        )
-    for what, value, limit, flag in (
-        ("nodes", wanted.nodes, partition.nodes, "nodes"),
-        ("CPUs a node", wanted.cpus or 0, partition.cpus, "cpus"),
-        ("of memory a node", wanted.memory or Size(0), partition.memory, "memory"),
-    ):
-        if limit and limit != Size(0) and value > limit:  # type: ignore[operator] # both are counts, or both are sizes
-            found.append(
-                SiteError(
-                    f"{where} has no {value} {what}",
-                    facts=[f"it has {limit}"],
-                    hint=f"ask for at most `--{flag} {limit}`",
-                )
-            )
-    return found
+    found = [_gpu_obstacle(wanted, partition, where)]
+    if site.engine != "local":
+        memory = wanted.memory or Size((wanted.memory_per_gpu or Size(0)).bytes * wanted.gpus)
+        found += [
+            _time_obstacle(wanted, partition, where),
+            _too_many(wanted.nodes, partition.nodes, where, "nodes", "nodes"),
+            _too_many(wanted.cpus or 0, partition.cpus, where, "CPUs a node", "cpus"),
+            _too_many(wanted.tasks or 0, partition.cpus, where, "cores a node for as many tasks", "tasks"),
+            _too_much_memory(memory, partition.memory, where),
+        ]
+    return [obstacle for obstacle in found if obstacle]
 
 
-def _gpu_obstacle(wanted: Resources, partition: Partition, where: str) -> SiteError | None:
-    kinds = [gpu for gpu in partition.gpus if wanted.gpu in (None, gpu.name)]
-    if not kinds:
-        return SiteError(f"{where} has no GPUs", hint="run it without: `--gpus 0`")
-    most = max(gpu.per_node for gpu in kinds)
-    if wanted.gpus > most:
-        return SiteError(
-            f"{where} has no {wanted.gpus} GPUs in one node",
-            facts=[f"a node has {most}"],
-            hint=f"ask for `--gpus {most}` and more nodes: GPUs are counted per node",
-        )
-    return None
+def _too_many(value: int, limit: int, where: str, what: str, flag: str) -> Obstacle | None:
+    if not limit or value <= limit:
+        return None
+    hint = f"ask for at most `--{flag} {limit}`"
+    return Obstacle(SiteError(f"{where} has no {value} {what}", facts=[f"it has {limit}"], hint=hint), limit / value)
+
+
+def _too_much_memory(value: Size, limit: Size, where: str) -> Obstacle | None:
+    if not limit.bytes or value <= limit:
+        return None
+    hint = f"ask for at most `--memory {limit}`"
+    what = f"{where} has no {value} of memory a node"
+    return Obstacle(SiteError(what, facts=[f"it has {limit}"], hint=hint), limit.bytes / value.bytes)
+
+
+def _time_obstacle(wanted: Resources, partition: Partition, where: str) -> Obstacle | None:
+    limit = partition.time_limit
+    if limit is None or wanted.time <= limit:
+        return None
+    hint = f"ask for at most `--time {limit}`"
+    what = f"{wanted.time} is longer than {where} allows"
+    return Obstacle(SiteError(what, facts=[f"its limit is {limit}"], hint=hint), limit.seconds / wanted.time.seconds)
+
+
+def _gpu_obstacle(wanted: Resources, partition: Partition, where: str) -> Obstacle | None:
+    if not wanted.gpus or partition.gpu(wanted.gpu, wanted.gpus):
+        return None
+    most = max((gpu.per_node for gpu in partition.gpus if wanted.gpu in (None, gpu.name)), default=0)
+    if not most:
+        kind = f" called `{wanted.gpu}`" if wanted.gpu else ""
+        return Obstacle(SiteError(f"{where} has no GPUs{kind}", hint="run it without: `--gpus 0`"), 0.0)
+    hint = f"ask for `--gpus {most}` and more nodes: GPUs are counted per node"
+    what = f"{where} has no {wanted.gpus} GPUs in one node"
+    return Obstacle(SiteError(what, facts=[f"a node has {most}"], hint=hint), most / wanted.gpus)
 
 
 # ── tasks, CPUs, memory ──────────────────────────────────────────────────────────────────────────────────────────────
@@ -231,6 +251,11 @@ def _memory(
     if gpu and gpu.memory_each.bytes:
         total = Size(gpu.memory_each.bytes * wanted.gpus)
         return Choice(value=total, because=f"{site.name}: {gpu.memory_each} for each GPU")
+    if partition.memory_per_cpu.bytes:
+        share = Size(partition.memory_per_cpu.bytes * cpus)
+        return Choice(
+            value=share, because=f"{partition.memory_per_cpu} for each of {cpus} cores, as most nodes have it"
+        )
     if partition.memory.bytes and partition.cpus:
         share = Size.of_mebibytes(partition.memory.mebibytes * min(cpus, partition.cpus) // partition.cpus)
         return Choice(value=share, because=f"{cpus} of a node's {partition.cpus} cores, so that share of its memory")

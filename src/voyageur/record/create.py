@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import os
@@ -40,10 +41,7 @@ def create_run(plan: Plan, spec: Spec, script: str, secret_values: Mapping[str, 
         Path(plan.folders.checkpoints).mkdir(parents=True, exist_ok=True, mode=0o700)
         temporary.mkdir(mode=0o700)
         _fill(temporary, plan, spec, script, secret_values)
-        if target.exists():
-            raise RunExists
-        temporary.rename(target)
-        files.sync_folder(str(target.parent))
+        _put_in_place(temporary, target)
     except OSError as problem:
         raise ClusterError(
             f"the run's folder cannot be made: {problem.strerror}",
@@ -54,6 +52,20 @@ def create_run(plan: Plan, spec: Spec, script: str, secret_values: Mapping[str, 
         if temporary.exists():
             shutil.rmtree(temporary)
     return load(target)
+
+
+def _put_in_place(temporary: Path, target: Path) -> None:
+    try:
+        temporary.rename(target)
+    except OSError as problem:
+        if problem.errno in (errno.ENOTEMPTY, errno.EEXIST):
+            raise RunExists from None
+        raise
+    try:
+        files.sync_folder(str(target.parent))
+    except BaseException:
+        shutil.rmtree(target)
+        raise
 
 
 def _fill(folder: Path, plan: Plan, spec: Spec, script: str, secret_values: Mapping[str, str]) -> None:

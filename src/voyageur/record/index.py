@@ -44,7 +44,7 @@ class Index:
         entries: dict[str, Entry] = {}
         with contextlib.suppress(OSError):
             for line in self.file.read_bytes().splitlines():
-                with contextlib.suppress(msgspec.MsgspecError):
+                with contextlib.suppress(msgspec.MsgspecError, ValueError):
                     entry = self._decode(line)
                     entries[entry.folder] = entry
         return entries

@@ -81,7 +81,7 @@ def load(folder: Path) -> Run:
     path = str(folder)
     try:
         record = msgspec.json.decode((folder / files.RECORD).read_bytes(), type=Record)
-    except (OSError, msgspec.MsgspecError) as problem:
+    except (OSError, msgspec.MsgspecError, ValueError) as problem:
         raise RunError(f"{folder.name} has no readable record", facts=[f"{folder / files.RECORD}: {problem}"]) from None
     newest = files.newest_attempt(path)
     facts: Mapping[str, Any] = newest.facts if newest else {}

@@ -171,10 +171,21 @@ def age(seconds: float) -> str:
     return f"{max(0, int(seconds))} s"
 
 
+def first_look_that_found_nothing(run: Run) -> float | None:
+    """Since its job was last known to be there."""
+    first = None
+    for event in run.events:
+        if event["event"] in ("submitted", "attempt started"):
+            first = None
+        elif event["event"] == "not found" and first is None:
+            first = float(event["time"])
+    return first
+
+
 def _absent(run: Run, now: float) -> Verdict:
     """In no answer. A fresh job may not be in the accounting yet, so one look is not enough."""
-    looks = [float(event["time"]) for event in run.events if event["event"] == "not found"]
-    if looks and now - looks[0] >= SECOND_LOOK and now - (run.beat or 0.0) > SILENT_SECONDS:
+    first = first_look_that_found_nothing(run)
+    if first is not None and now - first >= SECOND_LOOK and now - (run.beat or 0.0) > SILENT_SECONDS:
         return Verdict(
             state=State.LOST,
             because=f"job {run.job} is known to Slurm no more, and it left no marker",
@@ -185,11 +196,15 @@ def _absent(run: Run, now: float) -> Verdict:
     )
 
 
+def waiting(row: JobRow) -> Verdict:
+    if advice := stuck_advice(row.reason):
+        return Verdict(state=State.STUCK, because=row.reason, hint=advice)
+    return Verdict(state=State.PENDING, because=row.reason)
+
+
 def _by_row(run: Run, row: JobRow, steps: tuple[JobRow, ...], now: float) -> Verdict:
     if row.phase is Phase.WAITING:
-        if advice := stuck_advice(row.reason):
-            return Verdict(state=State.STUCK, because=row.reason, hint=advice)
-        return Verdict(state=State.PENDING, because=row.reason)
+        return waiting(row)
     if row.phase is Phase.RUNNING:
         silent = now - run.beat if run.beat else 0.0
         quiet = f"no sign of life for {age(silent)}" if silent > SILENT_SECONDS else row.node_list
@@ -229,9 +244,14 @@ def _ended(row: JobRow, steps: tuple[JobRow, ...]) -> Verdict:
             "Slurm could not write the job's log, so the script never ran",
             "was the run's folder removed?",
         )
+    if state is State.FAILED and not words:
+        known = row.exit_code or row.signal
+        words = (
+            exit_in_words(row.exit_code, row.signal) if known else "it failed; Slurm does not say with which exit code"
+        )
     return Verdict(
         state=state,
-        because=words or exit_in_words(row.exit_code, row.signal) if state is State.FAILED else words,
+        because=words,
         exit_code=row.exit_code or None,
         signal=row.signal or None,
         hint=hint,

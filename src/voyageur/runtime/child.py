@@ -32,8 +32,10 @@ class Mailbox:
 
 
 class Child:
-    def __init__(self, argv: List[str], environment: Dict[str, str], folder: str, grace: float) -> None:
-        self.through_srun = os.path.basename(argv[0]) == "srun"
+    def __init__(
+        self, argv: List[str], environment: Dict[str, str], folder: str, grace: float, through_srun: bool = False
+    ) -> None:
+        self.through_srun = through_srun  # our own step: its tasks prepare their nodes and understand our signals
         self.grace = grace
         self.warned = 0
         self.stopped_at: Optional[float] = None

@@ -76,7 +76,7 @@ def append_event(folder: str, event: str, **facts: Any) -> None:
     descriptor = os.open(os.path.join(folder, EVENTS), os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
     try:
         _lock(descriptor)
-        os.write(descriptor, (_mend(descriptor) + line + "\n").encode("utf-8"))
+        os.write(descriptor, (_mend(descriptor) + line + "\n").encode("utf-8", "replace"))
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
@@ -115,6 +115,7 @@ def _events(path: str) -> Iterator[Json]:
 class Attempt(NamedTuple):
     number: int
     facts: Json
+    beat: float  # when it last showed that it is alive
 
 
 class Duplicate(Exception):
@@ -129,7 +130,17 @@ def newest_attempt(folder: str) -> Optional[Attempt]:
             numbers.append(int(match.group(1)))
     if not numbers:
         return None
-    return Attempt(max(numbers), read_json(attempt_path(folder, max(numbers))) or {})
+    path = attempt_path(folder, max(numbers))
+    facts = read_json(path) or {}
+    return Attempt(max(numbers), facts, float(facts.get("beat") or _written(path)))
+
+
+def _written(path: str) -> float:
+    """For an attempt whose first word is not there yet: when its file was made."""
+    try:
+        return os.stat(path).st_mtime
+    except OSError:
+        return 0.0
 
 
 def attempt_path(folder: str, number: int) -> str:
@@ -144,8 +155,8 @@ def claim_attempt(folder: str, facts: Json) -> int:
     """
     while True:
         held = newest_attempt(folder)
-        if held and _is_taken(held.facts, facts):
-            raise Duplicate("%s holds attempt %d" % (held.facts.get("job"), held.number))
+        if held and _is_taken(held, facts):
+            raise Duplicate("%s holds attempt %d" % (held.facts.get("job", "another job"), held.number))
         number = held.number + 1 if held else 1
         if _create_once(attempt_path(folder, number), dict(facts, attempt=number)):
             if held:
@@ -153,12 +164,12 @@ def claim_attempt(folder: str, facts: Json) -> int:
             return number
 
 
-def _is_taken(held: Json, mine: Json) -> bool:
-    if held.get("job") == mine["job"]:
+def _is_taken(held: Attempt, mine: Json) -> bool:
+    if held.facts.get("job") == mine["job"]:
         return False
-    if mine["submission"] != BY_HAND:
-        return bool(held.get("submission") == mine["submission"])
-    return not held.get("ended") and time.time() - float(held.get("beat", 0)) < SILENT_SECONDS
+    if mine["submission"] != BY_HAND and held.facts.get("submission") == mine["submission"]:
+        return True
+    return not held.facts.get("ended") and time.time() - held.beat < SILENT_SECONDS
 
 
 def _create_once(path: str, facts: Json) -> bool:

@@ -1,18 +1,24 @@
-"""`python runtime.pyz supervise|task -- COMMAND`: the two things a job script asks of the runtime."""
+"""`python runtime.pyz WORD -- COMMAND`: the three things a job script asks of the runtime."""
 
 import sys
 from typing import List
 
+WORDS = {
+    "supervise": "run the command here",
+    "supervise-tasks": "run the command, which is a srun whose tasks are ours",
+    "task": "run the command as one of those tasks",
+}
+
 
 def main(arguments: List[str]) -> int:
-    if len(arguments) < 3 or arguments[1] != "--":
-        print("usage: runtime.pyz supervise|task -- COMMAND", file=sys.stderr)
+    if len(arguments) < 3 or arguments[0] not in WORDS or arguments[1] != "--":
+        print("usage: runtime.pyz %s -- COMMAND" % "|".join(WORDS), file=sys.stderr)
         return 2
-    if arguments[0] == "supervise":
-        from voyageur.runtime.supervisor import run
-    elif arguments[0] == "task":
-        from voyageur.runtime.task import run
-    else:
-        print("runtime.pyz: unknown word %r" % arguments[0], file=sys.stderr)
-        return 2
-    return run(arguments[2:])
+    word, command = arguments[0], arguments[2:]
+    if word == "task":
+        from voyageur.runtime import task
+
+        return task.run(command)
+    from voyageur.runtime import supervisor
+
+    return supervisor.run(command, through_srun=word == "supervise-tasks")

@@ -79,8 +79,13 @@ class NodeFolder:
     def _remove(self) -> None:
         if (read_json(os.path.join(self.path, MARK)) or {}).get("token") != self.token:
             return
-        remove_tree(self.path if self.ours else self.code)
-        if not self.ours:
+        if self.ours:
+            # Out of the way first: whoever comes now makes a folder of its own, and never stands in a half-removed one.
+            gone = "%s.gone-%d" % (self.path, os.getpid())
+            os.rename(self.path, gone)
+            remove_tree(gone)
+        else:
+            remove_tree(self.code)
             for name in (MARK, MARK + ".unpacking", HEARD):
                 with contextlib.suppress(OSError):
                     os.unlink(os.path.join(self.path, name))
@@ -171,12 +176,19 @@ def _is_abandoned(path: str, settled: float) -> bool:
 
 
 def remove_tree(path: str) -> None:
-    """Everything below, never through a link; folders that the program made read-only are opened first."""
+    """Everything below, never through a link; folders that the program closed are opened first."""
+    if os.path.islink(path) or not os.path.isdir(path):
+        return
+    shutil.rmtree(path, ignore_errors=True)
+    if os.path.isdir(path):
+        _open_folders(path)
+        shutil.rmtree(path, ignore_errors=True)
 
-    def open_and_retry(function: Any, name: str, _: Any) -> None:
-        with contextlib.suppress(OSError):
-            os.chmod(os.path.dirname(name), 0o700)
-            function(name)
 
-    if os.path.isdir(path) and not os.path.islink(path):
-        shutil.rmtree(path, onerror=open_and_retry)
+def _open_folders(path: str) -> None:
+    with contextlib.suppress(OSError):
+        os.chmod(path, 0o700)
+        with os.scandir(path) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    _open_folders(entry.path)

@@ -6,7 +6,7 @@ from typing import Dict, List, Mapping, NamedTuple
 
 from voyageur.runtime import words
 from voyageur.runtime.folder import RUNTIME, SECRETS, read_json
-from voyageur.runtime.node_folder import NodeFolder, open_node_folder
+from voyageur.runtime.node_folder import NodeFolder, NodeFolderError, open_node_folder
 
 
 class Program(NamedTuple):
@@ -26,6 +26,8 @@ def prepare(command: List[str], environment: Mapping[str, str]) -> "tuple[Progra
         place.unpack(environment["VOY_CODE"], environment["VOY_CODE_SHA256"])
         variables = _variables(environment, place)
         folder = os.path.normpath(os.path.join(place.code, environment.get("VOY_START_IN", ".")))
+        if not os.path.isdir(folder):
+            raise NodeFolderError("the code has no folder %s: no file in it travels" % environment["VOY_START_IN"])
         return Program(words.fill(command, variables), variables, folder), place
     except BaseException:
         place.leave()

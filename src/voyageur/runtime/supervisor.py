@@ -34,8 +34,9 @@ _LIMIT_SLACK = 10.0  # a stop this close to the limit is the limit's
 
 
 class Supervisor:
-    def __init__(self, command: List[str], environment: Dict[str, str]) -> None:
+    def __init__(self, command: List[str], environment: Dict[str, str], through_srun: bool) -> None:
         self.command = command
+        self.through_srun = through_srun
         self.environment = environment
         self.folder = environment["VOY_RUN_DIR"]
         self.token = environment["VOY_TOKEN"]
@@ -84,8 +85,8 @@ class Supervisor:
     def _start(self) -> Child:
         """Through srun every task prepares its own node; a single process starts right here."""
         grace = float(self.environment.get("VOY_GRACE", "25"))
-        if os.path.basename(self.command[0]) == "srun":
-            return Child(self.command, self.environment, self.folder, grace)
+        if self.through_srun:
+            return Child(self.command, self.environment, self.folder, grace, through_srun=True)
         what, self.place = program.prepare(self.command, self.environment)
         return Child(what.argv, what.environment, what.folder, grace)
 
@@ -218,7 +219,7 @@ def _json(facts: Dict[str, Any]) -> bytes:
     return json.dumps(facts).encode("utf-8")
 
 
-def run(command: List[str]) -> int:
+def run(command: List[str], through_srun: bool = False) -> int:
     mailbox = Mailbox()
     environment = dict(os.environ)
     environment["VOY_SITE_TMPDIR"] = environment.get("SLURM_TMPDIR", "")
@@ -230,4 +231,4 @@ def run(command: List[str]) -> int:
             file=sys.stderr,
         )
         return 1
-    return Supervisor(command, environment).run(mailbox)
+    return Supervisor(command, environment, through_srun).run(mailbox)

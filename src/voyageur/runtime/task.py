@@ -17,7 +17,7 @@ def run(command: List[str]) -> int:
     environment = dict(os.environ)
     try:
         what, place = program.prepare(command, environment)
-    except NodeFolderError as problem:
+    except (NodeFolderError, OSError) as problem:
         return _refuse(environment, str(problem), 1)
     try:
         child = Child(what.argv, what.environment, what.folder, _grace(environment))

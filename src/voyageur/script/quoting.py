@@ -5,7 +5,13 @@ from __future__ import annotations
 import re
 import shlex
 
-bash_word = shlex.quote
+
+def bash_word(text: str) -> str:
+    """sbatch takes a script with a carriage return at a line's end for a DOS file and refuses it."""
+    if "\r" not in text:
+        return shlex.quote(text)
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'").replace("\r", "\\r").replace("\n", "\\n")
+    return f"$'{escaped}'"
 
 
 def sbatch_word(text: str) -> str:

@@ -96,4 +96,5 @@ def _launch(plan: Plan) -> Iterator[str]:
     words = [f'"{word}"' if word in TASK and word.startswith("$") else word for word in plan.launch_words]
     program = " ".join([*words, '"${command[@]}"'])
     yield f"# {plan.launch.value}: {comment(plan.launch.because)}"
-    yield f'exec "$VOY_PYTHON" "$VOY_RUN_DIR/runtime.pyz" supervise -- {program}'
+    word = "supervise-tasks" if plan.launch_words else "supervise"
+    yield f'exec "$VOY_PYTHON" "$VOY_RUN_DIR/runtime.pyz" {word} -- {program}'

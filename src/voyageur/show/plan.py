@@ -5,8 +5,9 @@ from __future__ import annotations
 import shlex
 from typing import Any
 
+from voyageur.errors import one_line
 from voyageur.plan import Choice, Plan
-from voyageur.show.style import paint, printable
+from voyageur.show.style import paint
 from voyageur.snapshot import Package
 
 
@@ -54,15 +55,15 @@ def _value(value: Any) -> str:
 
 
 def _row(name: str, value: str, because: str, colours: bool) -> str:
-    shown = printable(value)
-    reason = paint(f"  {printable(because)}", "dim", colours) if because else ""
+    shown = one_line(value)
+    reason = paint(f"  {one_line(because)}", "dim", colours) if because else ""
     return f"{name:<14} {paint(shown, 'bold', colours)}{' ' * max(0, 24 - len(shown))}{reason}".rstrip()
 
 
 def files_text(package: Package, colours: bool) -> str:
     selection = package.selection
-    lines = [printable(member.name) for member in package.members]
+    lines = [one_line(member.name) for member in package.members]
     head = f"{len(lines)} files travel, {package.size} ({selection.by})"
-    out = [f"  {printable(item.name)}  {paint(item.because, 'dim', colours)}" for item in selection.left_out]
+    out = [f"  {one_line(item.name)}  {paint(item.because, 'dim', colours)}" for item in selection.left_out]
     tail = ["", f"left out: {len(out)}", *out] if out else []
     return "\n".join([paint(head, "bold", colours), *(f"  {line}" for line in lines), *tail])

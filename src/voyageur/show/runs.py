@@ -11,8 +11,9 @@ from typing import Any
 
 import msgspec
 
+from voyageur.errors import one_line
 from voyageur.record import Entry, Run, State, Verdict, age
-from voyageur.show.style import paint, printable, state_colour, table
+from voyageur.show.style import paint, state_colour, table
 from voyageur.units import Size
 
 
@@ -35,7 +36,7 @@ def _row(entry: Entry) -> tuple[str, ...]:
         entry.site,
         age(time.time() - entry.created),
         took,
-        printable(what),
+        one_line(what),
     )
 
 
@@ -44,8 +45,8 @@ def run_text(run: Run, verdict: Verdict, colours: bool, lines: int = 12) -> str:
     state = paint(verdict.state.value, state_colour(verdict.state), colours)
     because = f"  {verdict.because}" if verdict.because else ""
     rows = [
-        ("state", f"{state}{printable(because)}"),
-        ("command", printable(shlex.join(record.command))),
+        ("state", f"{state}{one_line(because)}"),
+        ("command", one_line(shlex.join(record.command))),
         ("job", f"{run.job or '-'} on {record.site}"),
         ("attempt", str(run.attempt) if run.attempt else "-"),
         ("submitted", _moment(record.created)),
@@ -101,7 +102,7 @@ def last_lines(log: Path, count: int) -> list[str]:
             lines = file.read().decode("utf-8", "replace").splitlines()
     except OSError:
         return ["(no log was written)"]
-    return [printable(line) for line in lines[-count:]] or ["(the log is empty)"]
+    return [one_line(line) for line in lines[-count:]] or ["(the log is empty)"]
 
 
 def run_document(run: Run, verdict: Verdict) -> dict[str, Any]:
@@ -135,4 +136,4 @@ def entries_document(entries: Sequence[Entry]) -> list[dict[str, Any]]:
 def summary_line(run: Run, verdict: Verdict, colours: bool) -> str:
     word = paint(verdict.state.value, state_colour(verdict.state), colours)
     because = f": {verdict.because}" if verdict.because and verdict.state is not State.DONE else ""
-    return f"{run.id} {word}{printable(because)}"
+    return f"{run.id} {word}{one_line(because)}"

@@ -66,8 +66,3 @@ def _state(word: str) -> State:
         return State(word)
     except ValueError:
         return State.UNKNOWN
-
-
-def printable(text: str) -> str:
-    """Control characters in what users named things must not reach the terminal as commands."""
-    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)

@@ -17,7 +17,7 @@ class Policy(enum.Enum):
     FORBIDDEN = "forbidden"
 
 
-class Gpu(Struct, frozen=True, kw_only=True):
+class Gpu(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One kind of GPU and the share of a node that comes with each."""
 
     name: str
@@ -26,8 +26,11 @@ class Gpu(Struct, frozen=True, kw_only=True):
     memory_each: Size
 
 
-class Partition(Struct, frozen=True, kw_only=True):
-    """A queue, or the whole cluster where a router chooses the queue."""
+class Partition(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A queue, or the whole cluster where a router chooses the queue.
+
+    CPUs and memory are those of its largest nodes; `memory_per_cpu` is what most of its nodes have.
+    """
 
     name: str
     default: bool = False
@@ -35,13 +38,15 @@ class Partition(Struct, frozen=True, kw_only=True):
     nodes: int = 0
     cpus: int = 0
     memory: Size = Size(0)
+    memory_per_cpu: Size = Size(0)
     gpus: tuple[Gpu, ...] = ()
 
-    def gpu(self, name: str | None) -> Gpu | None:
-        return next((gpu for gpu in self.gpus if name in (None, gpu.name)), None)
+    def gpu(self, name: str | None, count: int) -> Gpu | None:
+        """A kind of GPU of which one node has so many."""
+        return next((gpu for gpu in self.gpus if name in (None, gpu.name) and gpu.per_node >= count), None)
 
 
-class Site(Struct, frozen=True, kw_only=True):
+class Site(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Unknown stays unknown: an empty field is never read as a promise."""
 
     name: str

@@ -27,17 +27,26 @@ def site_from_answers(nodes_answer: str, config_answer: str) -> Site:
 
 
 def _partition(groups: Sequence[NodeGroup]) -> Partition:
-    """A partition is known by the nodes it has most of; its GPUs by the nodes that have them."""
-    largest = max(groups, key=lambda group: group.nodes)
+    usual = max(groups, key=lambda group: group.nodes)
     return Partition(
-        name=largest.partition,
-        default=largest.default,
-        time_limit=largest.time_limit,
+        name=usual.partition,
+        default=usual.default,
+        time_limit=usual.time_limit,
         nodes=sum(group.nodes for group in groups),
-        cpus=largest.cpus,
-        memory=largest.memory,
-        gpus=tuple(_gpu(name, count, group) for group in groups for name, count in group.gpus.items()),
+        cpus=max(group.cpus for group in groups),
+        memory=max(group.memory for group in groups),
+        memory_per_cpu=Size.of_mebibytes(usual.memory.mebibytes // max(1, usual.cpus)),
+        gpus=tuple(_gpus(groups)),
     )
+
+
+def _gpus(groups: Sequence[NodeGroup]) -> list[Gpu]:
+    """One entry for each kind and number in a node; sinfo lists busy and idle nodes apart."""
+    found: dict[tuple[str, int], Gpu] = {}
+    for group in groups:
+        for name, count in group.gpus.items():
+            found.setdefault((name, count), _gpu(name, count, group))
+    return list(found.values())
 
 
 def _gpu(name: str, count: int, group: NodeGroup) -> Gpu:

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from voyageur.errors import SpecError
 from voyageur.plan import FrozenCode
-from voyageur.snapshot.select import LeftOut, Selection, select
+from voyageur.snapshot.select import LeftOut, Selection, matches, select
 from voyageur.spec import Snapshot
 from voyageur.units import Size
 
@@ -50,7 +50,7 @@ def gather(root: Path, wish: Snapshot) -> Package:
         member = _member(root, name)
         if member is None:
             continue
-        if _holds_private_key(member.content) and name not in wish.include:
+        if _holds_private_key(member.content) and not matches(name, wish.include):
             secret.append(LeftOut(name=name, because="holds a private key"))
         else:
             members.append(member)
@@ -129,17 +129,16 @@ def _member(root: Path, name: str) -> Member | None:
 
 
 def _link_target(root: Path, path: Path) -> str:
-    """A link that leads out of the project keeps leading to the same place from wherever the code is unpacked."""
+    """Inside the project a link leads to the frozen file; out of it, to the same place from wherever it is unpacked."""
     target = os.readlink(path)
-    if os.path.isabs(target):
-        return target
     absolute = os.path.normpath(os.path.join(path.parent, target))
-    inside = absolute == str(root) or absolute.startswith(f"{root}/")
-    return target if inside else absolute
+    if absolute == str(root) or absolute.startswith(f"{root}/"):
+        return os.path.relpath(absolute, path.parent)
+    return absolute
 
 
 def _holds_private_key(content: bytes) -> bool:
-    start = content[:200]
+    start = content[:400].lstrip()
     return start.startswith(b"-----BEGIN ") and b"PRIVATE KEY-----" in start
 
 

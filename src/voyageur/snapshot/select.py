@@ -115,10 +115,16 @@ class Selection(Struct, frozen=True, kw_only=True):
 
 
 def select(root: Path, wish: Snapshot) -> Selection:
-    names, tracked, by = _candidates(root)
+    found = _candidates(root)
+    if found is None:
+        names, tracked, by = set(_walk(root, "")), set[str](), "all files of the folder; git is not asked"
+    else:
+        names, tracked = found
+        names |= _insisted_on(root, wish.include)
+        by = "git: tracked and untracked files, without the ignored ones"
     files, left_out = [], []
     for name in sorted(names):
-        reason = None if _matches(name, wish.include) else _why_not(root, name, wish, name in tracked)
+        reason = None if matches(name, wish.include) else _why_not(root, name, wish, name in tracked)
         if reason:
             left_out.append(LeftOut(name=name, because=reason))
         else:
@@ -127,10 +133,12 @@ def select(root: Path, wish: Snapshot) -> Selection:
 
 
 def _why_not(root: Path, name: str, wish: Snapshot, is_tracked: bool) -> str | None:
-    if _matches(name, wish.exclude):
+    if matches(name, wish.exclude):
         return "excluded by the project"
     if looks_secret(name):
         return "looks like a secret"
+    if not is_tracked and not NEVER.isdisjoint(name.split("/")):
+        return "made anew wherever it is needed"
     if not is_tracked and name.lower().endswith(DATA) and _size(root / name) >= _DATA_FROM:
         return "data: stays where it is"
     return None
@@ -151,7 +159,7 @@ def _one_of(patterns: tuple[str, ...]) -> re.Pattern[str]:
 _SECRET_NAME, _NOT_SECRET_NAME = _one_of(_SECRETS), _one_of(_NOT_SECRET)
 
 
-def _matches(name: str, patterns: tuple[str, ...]) -> bool:
+def matches(name: str, patterns: tuple[str, ...]) -> bool:
     """A pattern names a file, a folder with all below it, or a last part of either."""
     return any(
         fnmatch.fnmatchcase(name, pattern)
@@ -168,18 +176,24 @@ def _size(path: Path) -> int:
         return 0
 
 
-def _candidates(root: Path) -> tuple[set[str], set[str], str]:
-    """Every file that may travel; those that git tracks; and who said so."""
+def _candidates(root: Path) -> tuple[set[str], set[str]] | None:
+    """Every file that git lets travel, and those that it tracks; None where git is not asked, or ignores it all."""
     tracked = _git(root, "--cached")
     if tracked is None:
-        return set(_walk(root, "")), set(), "all files of the folder (no git here)"
+        return None
     untracked = _git(root, "--others", "--exclude-standard") or []
-    if not tracked and not untracked:
-        return set(_walk(root, "")), set(), "all files of the folder (git ignores it as a whole)"
     names: set[str] = set()
     for name in [*tracked, *untracked]:
         names.update(_below(root, name))
-    return names, set(tracked), "git: tracked and untracked files, without the ignored ones"
+    return (names, set(tracked)) if names else None
+
+
+def _insisted_on(root: Path, patterns: tuple[str, ...]) -> set[str]:
+    """Files that git ignores but the project names."""
+    if not patterns:
+        return set()
+    listed = _git(root, "--others", "--", *patterns) or []
+    return {name for listed_name in listed for name in _below(root, listed_name)}
 
 
 def _git(root: Path, *which: str) -> list[str] | None:
@@ -199,8 +213,9 @@ def _below(root: Path, name: str) -> Iterator[str]:
     except OSError:
         return
     if stat.S_ISDIR(mode):
-        inner, _, _ = _candidates(root / name)
-        yield from (f"{name.rstrip('/')}/{file}" for file in inner)
+        # A submodule that was never fetched is an empty folder, and git in it speaks of the repository around it.
+        inner = _candidates(root / name) if (root / name / ".git").exists() else None
+        yield from (f"{name.rstrip('/')}/{file}" for file in (inner[0] if inner else ()))
     elif stat.S_ISREG(mode) or stat.S_ISLNK(mode):
         yield name
 

@@ -100,6 +100,8 @@ def variables(value: Any) -> dict[str, str]:
     wrong = [key for key in value if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", key)]
     if wrong:
         raise ValueError(f"{wrong[0]!r} is no name for an environment variable")
+    if any("\0" in str(item) for item in value.values()):
+        raise ValueError("a value holds a NUL byte, which no program can receive")
     taken = [key for key in value if key.startswith(("VOY_", "SLURM_"))]
     if taken:
         raise ValueError(f"{taken[0]!r} is a name that the run sets itself")

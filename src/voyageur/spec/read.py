@@ -44,14 +44,15 @@ def read_spec(
     root = file.parent if file and file != config else folder
     spoken = _from_variables(environment) | dict(flags)
     project_layer, experiments = _split(file, table)
-    user_layer, _ = _split(*_user_table(user_file))
-    experiment = _experiment_layer(experiments, spoken.get("experiment") or project_layer.get("experiment"))
+    user_layer, own_experiments = _split(*_user_table(user_file))
+    named = spoken.get("experiment") or project_layer.get("experiment")
+    experiment = _experiment_layer(own_experiments | experiments, named)
     chosen = _chosen_site([spoken, experiment, project_layer, user_layer]) or usual_site
     merged: Layer = {}
     for layer in (user_layer, project_layer, experiment):
         merged |= _for_site(layer, chosen)
     merged |= spoken
-    _merge_variables(merged, [user_layer, project_layer, experiment])
+    _merge_variables(merged, [user_layer, project_layer, experiment], chosen)
     return _build(_project(root, folder, file, merged), merged)
 
 
@@ -70,8 +71,8 @@ def _project_table(folder: Path, config: Path | None) -> tuple[Path | None, dict
         pyproject = place / "pyproject.toml"
         if pyproject.is_file():
             tool = toml.read(pyproject).get("tool", {})
-            if "voyageur" in tool:
-                return pyproject, tool["voyageur"]
+            if isinstance(tool, dict) and "voyageur" in tool:
+                return pyproject, _table_of(pyproject, "tool.voyageur", tool["voyageur"])
     return None, {}
 
 
@@ -91,7 +92,7 @@ def _split(file: Path | None, table: dict[str, Any]) -> tuple[Layer, dict[str, L
     return (
         _layer(file, text, rest, prefix),
         {
-            name: _layer(file, text, _table_of(file, name, inner), f"{prefix}experiment.{name}.")
+            name: _layer(file, text, _table_of(file, f"experiment.{name}", inner), f"{prefix}experiment.{name}.")
             for name, inner in tables.items()
         },
     )
@@ -99,7 +100,7 @@ def _split(file: Path | None, table: dict[str, Any]) -> tuple[Layer, dict[str, L
 
 def _table_of(file: Path, name: str, inner: Any) -> dict[str, Any]:
     if not isinstance(inner, dict):
-        raise SpecError(f"experiment.{name} must be a table", facts=[str(file)], hint=f"write [experiment.{name}]")
+        raise SpecError(f"`{name}` must be a table", facts=[f"in {file.name}"], hint=f"write [{name}]")
     return inner
 
 
@@ -117,15 +118,33 @@ def _check_known(path: str, source: str) -> None:
     own = path.split(".", 2)[2] if path.startswith("sites.") and path.count(".") >= 2 else path
     if own in keys.KEYS:
         return
-    tables = {key.split(".")[0] for key in keys.KEYS if "." in key}
-    guess = keys.nearest(own, [*keys.KEYS, *tables, "sites", "experiment"])
+    if own in _TABLES:
+        raise SpecError(
+            f"`{path}` must be a table", facts=[f"in {source}"], hint=f"write [{path}] and its keys below it"
+        )
+    guess = _nearest_key(own)
     hint = f"did you mean `{guess}`?" if guess else "`voy init --print` lists the keys there are"
     raise SpecError(f"unknown key `{path}`", facts=[f"in {source}"], hint=hint)
+
+
+_TABLES = frozenset({key.split(".")[0] for key in keys.KEYS if "." in key} | {"sites", "experiment"})
+
+
+def _nearest_key(wrong: str) -> str | None:
+    """Within its table, if that is spelled right; else among all keys, and among the tables."""
+    table, _, key = wrong.rpartition(".")
+    if table in _TABLES:
+        guess = keys.nearest(
+            key, [known.removeprefix(f"{table}.") for known in keys.KEYS if known.startswith(f"{table}.")]
+        )
+        return f"{table}.{guess}" if guess else None
+    return keys.nearest(wrong, [*keys.KEYS, *_TABLES])
 
 
 def _experiment_layer(experiments: dict[str, Layer], chosen: Given | None) -> Layer:
     if chosen is None or not experiments:
         return {}
+    _value("experiment", chosen)
     if chosen.value not in experiments:
         guess = keys.nearest(str(chosen.value), experiments)
         raise SpecError(
@@ -156,9 +175,10 @@ def _for_site(layer: Layer, site: str | None) -> Layer:
     return common | special
 
 
-def _merge_variables(merged: Layer, layers: Iterable[Layer]) -> None:
+def _merge_variables(merged: Layer, layers: Iterable[Layer], site: str | None) -> None:
     """Environment variables are merged name by name, not table by table."""
-    tables = [layer["env.variables"] for layer in layers if "env.variables" in layer]
+    names = ("env.variables", f"sites.{site}.env.variables")
+    tables = [layer[name] for layer in layers for name in names if name in layer]
     if all(isinstance(given.value, dict) for given in tables) and len(tables) > 1:
         together = {name: value for given in tables for name, value in given.value.items()}
         merged["env.variables"] = Given(together, ", ".join(given.source for given in tables))

@@ -30,11 +30,16 @@ def flat(table: dict[str, Any], leaves: frozenset[str], prefix: str = "") -> dic
     found: dict[str, Any] = {}
     for key, value in table.items():
         path = f"{prefix}{key}"
-        if isinstance(value, dict) and path not in leaves:
+        if isinstance(value, dict) and _own(path) not in leaves:
             found.update(flat(value, leaves, f"{path}."))
         else:
             found[path] = value
     return found
+
+
+def _own(path: str) -> str:
+    """A key below `sites.NAME` without that."""
+    return path.split(".", 2)[2] if path.startswith("sites.") and path.count(".") > 1 else path
 
 
 def line_of(text: str, path: str) -> int | None:
@@ -43,7 +48,7 @@ def line_of(text: str, path: str) -> int | None:
     for number, line in enumerate(text.splitlines(), 1):
         if header := re.match(r"\s*\[+\s*([^\]]+?)\s*\]+", line):
             table = _plain(header[1]) + "."
-            if path.startswith(table):
+            if f"{path}.".startswith(table):
                 best = number
         elif entry := re.match(r"\s*([\w.\"' -]+?)\s*=", line):
             key = table + _plain(entry[1])

@@ -59,4 +59,4 @@ command=(python train.py --lr 0.1 --out '{checkpoints}')
 
 # ── 5. Run it: claims this attempt, unpacks the code on the node's own disk, passes warnings on, writes how it ended, cleans up
 # per-node: several nodes: the command starts once on each
-exec "$VOY_PYTHON" "$VOY_RUN_DIR/runtime.pyz" supervise -- srun --nodes=2 --ntasks=2 --ntasks-per-node=1 --cpus-per-task=1 --kill-on-bad-exit=1 --label "$VOY_PYTHON" "$VOY_RUN_DIR/runtime.pyz" task -- "${command[@]}"
+exec "$VOY_PYTHON" "$VOY_RUN_DIR/runtime.pyz" supervise-tasks -- srun --nodes=2 --ntasks=2 --ntasks-per-node=1 --cpus-per-task=1 --kill-on-bad-exit=1 --label "$VOY_PYTHON" "$VOY_RUN_DIR/runtime.pyz" task -- "${command[@]}"

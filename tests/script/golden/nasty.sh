@@ -10,7 +10,7 @@
 #SBATCH --nodes=1                             # default
 #SBATCH --ntasks-per-node=1                   # launch plain: one process, on one node
 #SBATCH --cpus-per-task=1                     # default: one core a task
-#SBATCH --mem=500M                            # 1 of a node's 8 cores, so that share of its memory
+#SBATCH --mem=500M                            # 500M for each of 1 cores, as most nodes have it
 #SBATCH --time=0-01:00:00                     # default
 #SBATCH --partition=low                       # the default partition has what is asked for
 #SBATCH --constraint="a&b|\"c\" #d \\ [e*1]"  # asked for by voyageur.toml:3
@@ -30,13 +30,13 @@ export VOY_SUBMISSION="${1:-by-hand}"         # which submission started this jo
 export VOY_CODE='/scratch/%j a"b #c\d/weather/code/0a1b2c3d.tar'  # the code, frozen when this was submitted
 export VOY_CODE_SHA256=0a1b2c3d0a1b2c3d0a1b2c3d0a1b2c3d0a1b2c3d0a1b2c3d0a1b2c3d0a1b2c3d
 export VOY_START_IN=.                         # where in the code the command starts
-export VOY_CHECKPOINTS='/scratch/%j a"b #c\d/it-s-touch-v-128346/python/checkpoints'
+export VOY_CHECKPOINTS='/scratch/%j a"b #c\d/it-s-touch-v-128346/my-train/checkpoints'
 export VOY_STOP_FILE='/scratch/%j a"b #c\d/it-s-touch-v-128346/hpc_outputs/train-3f2a/stop'  # appears when the time is nearly up
 export VOY_TIME_LIMIT=3600                    # seconds
 export VOY_GRACE=3                            # seconds to end in after a stop; slurm kills after 5s
 export project_name='it'"'"'s $(touch v)
 🙂'
-export exp_name=python
+export exp_name=my-train
 export scratch_dir='/scratch/%j a"b #c\d/it-s-touch-v-128346'
 export OMP_NUM_THREADS=1                      # one thread for each core of a task
 export PYTHONUNBUFFERED=1                     # so that the log shows a line when it is written

@@ -11,7 +11,7 @@
 #SBATCH --ntasks-per-node=2                   # launch per-rank: one task for each GPU
 #SBATCH --cpus-per-task=2                     # slurm: 2 cores for each GPU
 #SBATCH --mem=2000M                           # slurm: 1000M for each GPU
-#SBATCH --gres=gpu:v100:2                     # asked for by voyageur.toml:3, for each node
+#SBATCH --gres=gpu:2                          # asked for by voyageur.toml:3, for each node
 #SBATCH --time=0-03:00:00                     # asked for by voyageur.toml:3
 #SBATCH --partition=low                       # the default partition has what is asked for
 #SBATCH --signal=B:USR1@120                   # the program is told 2m before the end; it may come a minute earlier
@@ -61,4 +61,4 @@ command=(python train.py --lr 0.1 --out '{checkpoints}')
 
 # ── 5. Run it: claims this attempt, unpacks the code on the node's own disk, passes warnings on, writes how it ended, cleans up
 # per-rank: asked for by voyageur.toml:3: the command once per rank: one for each GPU, or as many as `tasks` says
-exec "$VOY_PYTHON" "$VOY_RUN_DIR/runtime.pyz" supervise -- srun --nodes=1 --ntasks=2 --ntasks-per-node=2 --cpus-per-task=2 --kill-on-bad-exit=1 --label "$VOY_PYTHON" "$VOY_RUN_DIR/runtime.pyz" task -- "${command[@]}"
+exec "$VOY_PYTHON" "$VOY_RUN_DIR/runtime.pyz" supervise-tasks -- srun --nodes=1 --ntasks=2 --ntasks-per-node=2 --cpus-per-task=2 --kill-on-bad-exit=1 --label "$VOY_PYTHON" "$VOY_RUN_DIR/runtime.pyz" task -- "${command[@]}"

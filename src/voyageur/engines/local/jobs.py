@@ -58,7 +58,7 @@ class Spool:
     def read(self, job: str) -> LocalJob | None:
         try:
             return msgspec.json.decode(self._path(job).read_bytes(), type=LocalJob)
-        except (OSError, msgspec.MsgspecError):
+        except (OSError, msgspec.MsgspecError, ValueError):
             return None
 
     def find(self, name: str) -> LocalJob | None:
