@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import sys
 
 from voyageur import __version__
@@ -13,6 +14,7 @@ from voyageur.errors import VoyageurError
 def main() -> None:
     # Importing makes many objects that live to the end; looking through them for garbage is a tenth of the start.
     gc.set_threshold(100_000)
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `voy logs RUN | head` ends as quietly as any other command
     sys.exit(_run())
 
 
@@ -24,10 +26,6 @@ def _run() -> int:
         return error.exit_code
     except KeyboardInterrupt:
         return 130
-    except BrokenPipeError:
-        # Whoever read our output has left; without this Python complains once more at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except Exception:
         return _our_bug()
 

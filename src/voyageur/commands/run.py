@@ -18,15 +18,20 @@ def command(**typed: Any) -> None:
     from voyageur.commands import session
     from voyageur.commands.following import follow
     from voyageur.commands.planning import make_run, plan_from
+    from voyageur.errors import SpecError
     from voyageur.show.runs import summary_line
     from voyageur.show.style import has_colours
 
-    planned = plan_from(Wish(**typed), site_name="local")
+    wish = Wish(**typed)
+    if (asked := wish.flags.get("site")) and asked.value != "local":
+        raise SpecError("`voy run` runs on this machine", hint=f"`voy submit --on {asked.value}` submits it there")
+    planned = plan_from(wish, site_name="local")
     for note in planned.plan.notes:
         aside(f"note: {note}")
     run = make_run(planned)
     engine = session.engine_of("local")
     engine.submit(run)
+    run = run.reread()
     runs = session.runs()
     try:
         run, verdict = follow(runs, run)

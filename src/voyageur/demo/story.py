@@ -23,7 +23,7 @@ def tell(folder: Path) -> None:
     _plan(folder)
     _script(folder)
     _run(folder)
-    run = next(folder.glob("scratch/*/hpc_outputs/*"))
+    run = next(folder.glob("scratch/*/hpc_outputs/[!.]*"))
     _result(folder)
     _afterwards(folder, run.name)
     _places(folder, run)

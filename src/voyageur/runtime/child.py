@@ -41,7 +41,13 @@ class Child:
         self.stopped_at: Optional[float] = None
         self._finishing = False
         processes.adopt_orphans()
-        self._process = subprocess.Popen(argv, env=environment, cwd=folder, start_new_session=True)
+        self._process = subprocess.Popen(
+            argv,
+            env=environment,
+            cwd=folder,
+            start_new_session=True,
+            preexec_fn=processes.at_parents_death(signal.SIGKILL),
+        )
         self.pid = self._process.pid
 
     def warn(self) -> int:

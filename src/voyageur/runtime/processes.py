@@ -10,7 +10,7 @@ import os
 import shutil
 import signal
 import subprocess
-from typing import Dict, List, NamedTuple, Optional
+from typing import Callable, Dict, List, NamedTuple, Optional
 
 
 class Stat(NamedTuple):
@@ -102,13 +102,24 @@ def kill_all(root: int) -> None:
         signal_all(root, signal.SIGKILL)
 
 
-_PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
+_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36  # linux/prctl.h
+_LIBRARY = ctypes.CDLL(None)
 
 
 def adopt_orphans() -> None:
     """From now on a process below us that loses its parent becomes our child, and cannot slip out of the family."""
     with contextlib.suppress(OSError, AttributeError):
-        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        _LIBRARY.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def at_parents_death(signum: int) -> Callable[[], None]:
+    """For a new child, between fork and exec: it gets this signal when we end, even if we are killed."""
+
+    def ask() -> None:
+        with contextlib.suppress(OSError, AttributeError):
+            _LIBRARY.prctl(_PR_SET_PDEATHSIG, signum, 0, 0, 0)
+
+    return ask
 
 
 def kill_orphans() -> None:

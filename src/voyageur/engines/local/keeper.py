@@ -79,6 +79,7 @@ class Keeper:
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
+                preexec_fn=processes.at_parents_death(signal.SIGTERM),  # nobody would watch its time any more
             )
             code = self._watch(process, mailbox)
             processes.kill_orphans()
