@@ -299,3 +299,13 @@ def test_the_script_runs_again_by_plain_submission(slurm: Place) -> None:
     log = place.log(run)
     assert "attempt 1" in log and "attempt 2" in log
     assert place.status(run)["state"] == "done" and place.status(run)["job"] == job
+
+
+def test_what_all_nodes_used_is_in_the_record(place: Place) -> None:
+    place.write(
+        "busy.py", "import time\nkept = bytearray(60_000_000)\nend = time.time() + 2\nwhile time.time() < end: pass"
+    )
+    ended = place.finish("-n", "2", "--launch", "per-node", "--", "python", "busy.py")
+    used = json.loads((place.folder(ended["run"]) / "done.json").read_text())["usage"]
+    assert used["cpu_seconds"] > 2
+    assert 60_000_000 < used["peak_memory"] < 500_000_000

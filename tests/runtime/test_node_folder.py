@@ -210,7 +210,7 @@ def test_short_tasks_of_one_node_that_come_and_go_do_not_disturb_each_other(disk
     """One rank may end before the next one has started; it must not take the folder away from under it."""
     context = multiprocessing.get_context("fork")
     problems: Any = context.Queue()
-    tasks = [context.Process(target=come_and_go, args=(str(disk), *code, 60, problems)) for _ in range(4)]
+    tasks = [context.Process(target=come_and_go, args=(str(disk), *code, 300, problems)) for _ in range(4)]
     for task in tasks:
         task.start()
     found, ended = [], 0

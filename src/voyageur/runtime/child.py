@@ -101,8 +101,9 @@ class Child:
         return self._process.poll()
 
     def watch(self, mailbox: Mailbox, beat: Callable[[], None], every: float, on_signal: Callable[[int], None]) -> int:
-        """Until it ends; returns its exit code, or minus the signal that ended it."""
-        due = time.monotonic() + min(2.0, every)
+        """Until it ends; returns its exit code, or minus the signal that ended it. Short runs are sampled as well."""
+        between = min(1.0, every)
+        due = time.monotonic() + between
         while True:
             code = self._process.poll()
             if code is not None:
@@ -115,4 +116,5 @@ class Child:
             self.press()
             if time.monotonic() >= due:
                 beat()
-                due = time.monotonic() + every
+                between = min(2 * between, every)
+                due = time.monotonic() + between

@@ -13,12 +13,13 @@ import shutil
 import stat
 import tarfile
 import time
-from typing import Any, Dict, Mapping
+from typing import Any, Callable, Dict, List, Mapping
 
 from voyageur.job import HEARD
-from voyageur.runtime.folder import read_json
+from voyageur.runtime.folder import Json, read_json
 
 MARK = ".voyageur"
+_USAGE = MARK + ".usage-"
 _SETTLED_SECONDS = 60  # younger folders may still be on their way to their lock
 
 
@@ -41,9 +42,9 @@ class NodeFolder:
     def _enter(self) -> int:
         """The shared lock on the folder's mark; again, if another task of this node is removing the folder just now."""
         while True:
-            if self.ours:
-                _make_private(self.path)
             try:
+                if self.ours:
+                    _make_private(self.path)
                 lock = os.open(os.path.join(self.path, MARK), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
             except FileNotFoundError:
                 continue
@@ -66,11 +67,24 @@ class NodeFolder:
         """Did the program ask `job.should_stop()` and hear yes?"""
         return os.path.exists(os.path.join(self.path, HEARD))
 
-    def leave(self) -> None:
-        """Remove it, if no other task of this node is still here."""
+    def write_usage(self, rank: str, facts: Json) -> None:
+        """What one task used, for the last one on this node to add up."""
+        with contextlib.suppress(OSError), open(os.path.join(self.path, _USAGE + rank), "w") as file:
+            json.dump(facts, file)
+
+    def usage(self) -> List[Json]:
+        found = [read_json(os.path.join(self.path, name)) for name in os.listdir(self.path) if name.startswith(_USAGE)]
+        return [facts for facts in found if facts]
+
+    def leave(self, last: Callable[[], None] = lambda: None) -> None:
+        """If no other task of this node is still here, do what the `last` one does, and remove it."""
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            self._remove()
+            # The shared lock is given up before the new one is granted: another may have removed the folder in
+            # between, and what now has its name is somebody else's.
+            if os.fstat(self._lock).st_nlink:
+                last()
+                self._remove()
         except OSError:
             pass
         finally:
@@ -86,9 +100,10 @@ class NodeFolder:
             remove_tree(gone)
         else:
             remove_tree(self.code)
-            for name in (MARK, MARK + ".unpacking", HEARD):
-                with contextlib.suppress(OSError):
-                    os.unlink(os.path.join(self.path, name))
+            for name in os.listdir(self.path):
+                if name == HEARD or name.startswith(MARK):
+                    with contextlib.suppress(OSError):
+                        os.unlink(os.path.join(self.path, name))
 
 
 def open_node_folder(environment: Mapping[str, str], node: str) -> NodeFolder:
@@ -150,13 +165,12 @@ def sweep(base: str, token: str = "", settled: float = _SETTLED_SECONDS) -> int:
     with contextlib.suppress(OSError):
         for name in os.listdir(base):
             path = os.path.join(base, name)
-            if name.startswith("voy-%d-%s" % (os.getuid(), token)) and _is_abandoned(path, settled):
-                remove_tree(path)
-                removed += 1
+            if name.startswith("voy-%d-%s" % (os.getuid(), token)):
+                removed += _remove_if_abandoned(path, settled)
     return removed
 
 
-def _is_abandoned(path: str, settled: float) -> bool:
+def _remove_if_abandoned(path: str, settled: float) -> bool:
     try:
         found = os.lstat(path)
         if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or os.path.ismount(path):
@@ -168,6 +182,7 @@ def _is_abandoned(path: str, settled: float) -> bool:
         return False
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        remove_tree(path)
         return True
     except OSError:
         return False

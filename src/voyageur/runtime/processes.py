@@ -1,4 +1,4 @@
-"""Processes and signals: who below a process listens to a signal, and what they all use.
+"""Processes and signals: who below a process listens to a signal, and who is left of them.
 
 With proctrack/cgroup, Slurm delivers nothing but SIGKILL to grandchildren, so a program behind a shell or a launcher
 never hears that its time is up unless somebody in the job tells it. And one that does not listen dies of the telling.
@@ -7,9 +7,7 @@ never hears that its time is up unless somebody in the job tells it. And one tha
 import contextlib
 import ctypes
 import os
-import shutil
 import signal
-import subprocess
 from typing import Callable, Dict, List, NamedTuple, Optional
 
 
@@ -131,57 +129,3 @@ def kill_orphans() -> None:
                 os.kill(pid, signal.SIGKILL)
         if not left:
             return
-
-
-class Gpu(NamedTuple):
-    utilization: float
-    memory_used: int
-
-
-def gpus() -> List[Gpu]:
-    """One reading of every GPU this job may see; empty without NVIDIA's tool."""
-    tool = shutil.which("nvidia-smi")
-    if not tool:
-        return []
-    query = [tool, "--query-gpu=utilization.gpu,memory.used", "--format=csv,noheader,nounits"]
-    visible = os.environ.get("CUDA_VISIBLE_DEVICES", "")
-    if visible:
-        query.append("--id=" + visible)
-    try:
-        answer = subprocess.run(query, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=10, check=True)
-        rows = [line.split(",") for line in answer.stdout.decode().splitlines() if line.strip()]
-        return [Gpu(float(row[0]), int(float(row[1]) * 2**20)) for row in rows]
-    except (OSError, ValueError, IndexError, subprocess.SubprocessError):
-        return []
-
-
-class Usage:
-    """What the run used, as far as samples can tell."""
-
-    def __init__(self) -> None:
-        self.samples = 0
-        self.peak_memory = 0
-        self.gpu_samples = 0
-        self.gpu_utilization = 0.0
-        self.gpu_peak_memory = 0
-
-    def sample(self, root: int) -> None:
-        self.samples += 1
-        self.peak_memory = max(self.peak_memory, sum(stat.memory for stat in family(root).values()))
-        for gpu in gpus():
-            self.gpu_samples += 1
-            self.gpu_utilization += gpu.utilization
-            self.gpu_peak_memory = max(self.gpu_peak_memory, gpu.memory_used)
-
-    def facts(self) -> Dict[str, float]:
-        """CPU seconds are those of processes that have ended; tasks behind srun are Slurm's children, not ours."""
-        times = os.times()
-        found: Dict[str, float] = {
-            "cpu_seconds": round(times.children_user + times.children_system, 2),
-            "peak_memory": self.peak_memory,
-            "samples": self.samples,
-        }
-        if self.gpu_samples:
-            found["gpu_utilization"] = round(self.gpu_utilization / self.gpu_samples, 1)
-            found["gpu_peak_memory"] = self.gpu_peak_memory
-        return found

@@ -26,8 +26,8 @@ from voyageur.runtime.folder import (
     write_marker,
 )
 from voyageur.runtime.node_folder import NodeFolder, NodeFolderError, base_folder, sweep
-from voyageur.runtime.processes import Usage
 from voyageur.runtime.task import shell_code
+from voyageur.runtime.usage import Facts, Usage, of_all_nodes
 
 MOST_ATTEMPTS = 6  # Slurm itself does not bound how often a job is requeued
 _LIMIT_SLACK = 10.0  # a stop this close to the limit is the limit's
@@ -196,12 +196,19 @@ class Supervisor:
             "signal": max(-code, 0),
             "started": self.started,
             "ended": time.time(),
-            "usage": self.usage.facts(),
+            "usage": self._used(),
         }
         facts.update(more)
         write_marker(self.folder, facts, self.token)
         with contextlib.suppress(OSError):
             os.unlink(os.path.join(self.folder, SECRETS))
+
+    def _used(self) -> Facts:
+        """Behind srun every node has added up its own tasks."""
+        if not self.through_srun:
+            return self.usage.facts()
+        nodes = [event for event in read_events(self.folder) if event["event"] == "node used"]
+        return of_all_nodes(event for event in nodes if event.get("attempt") == self.attempt)
 
     # ── saying so ────────────────────────────────────────────────────────────────────────────────────────────────────
 

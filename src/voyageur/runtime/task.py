@@ -10,6 +10,7 @@ from voyageur.runtime import program
 from voyageur.runtime.child import STOP_THROUGH_SRUN, WARN, Child, Mailbox
 from voyageur.runtime.folder import BEAT_SECONDS, append_event
 from voyageur.runtime.node_folder import NodeFolderError
+from voyageur.runtime.usage import Usage, on_one_node
 
 
 def run(command: List[str]) -> int:
@@ -24,12 +25,16 @@ def run(command: List[str]) -> int:
     except OSError as problem:
         place.leave()
         return _refuse(environment, "%s cannot be started: %s" % (what.argv[0], problem.strerror), 127)
+    usage = Usage()
     try:
-        code = child.watch(mailbox, lambda: None, BEAT_SECONDS, lambda signum: _hand_on(child, signum))
+        code = child.watch(
+            mailbox, lambda: usage.sample(child.pid), BEAT_SECONDS, lambda signum: _hand_on(child, signum)
+        )
         if child.warned or place.stop_was_seen():
             _note(environment, "warning heard")
+        place.write_usage(environment.get("SLURM_PROCID", "0"), usage.facts())
     finally:
-        place.leave()
+        place.leave(lambda: _note(environment, "node used", **on_one_node(place.usage())))
     if code != 0:
         _note(environment, "task failed", code=code)
     return shell_code(code)

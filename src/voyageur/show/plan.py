@@ -32,7 +32,11 @@ def plan_text(plan: Plan, script: str, colours: bool) -> str:
             ("modules", plan.modules),
             ("environment", plan.activate),
         ),
-        ("code", f"{plan.code.files} files, {plan.code.size}", "`voy plan --files` lists them"),
+        (
+            "code",
+            f"{plan.code.files} file{'' if plan.code.files == 1 else 's'}, {plan.code.size}",
+            "`voy plan --files` lists them",
+        ),
         ("run's folder", str(plan.folders.run), ""),
         ("checkpoints", str(plan.folders.checkpoints), ""),
     ]
