@@ -66,12 +66,20 @@ class Spool:
         return next((job for job in jobs if job and job.name == name), None)
 
     def forget_old(self, before: float) -> None:
+        """Those that ended long ago: their runs' folders know all about them."""
         for path in self.folder.glob("*.json"):
-            if path.stat().st_mtime < before:
+            if _written(path) < before and not ((job := self.read(path.stem)) and is_alive(job)):
                 path.unlink(missing_ok=True)
 
     def _path(self, job: str) -> Path:
         return self.folder / f"{job}.json"
+
+
+def _written(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except FileNotFoundError:  # somebody else forgot it first
+        return time.time()
 
 
 def started_at(pid: int) -> str:
