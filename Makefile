@@ -36,7 +36,7 @@ bench: $(VENV)/.tested
 	$(BIN)/python -m bench
 
 docs: $(VENV)/.tested
-	$(BIN)/mkdocs build --strict --quiet --site-dir build/docs
+	$(BIN)/mkdocs build --strict --site-dir build/docs
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache

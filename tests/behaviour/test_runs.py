@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import tarfile
 import textwrap
 import time
 from pathlib import Path
@@ -299,6 +300,25 @@ def test_the_script_runs_again_by_plain_submission(slurm: Place) -> None:
     log = place.log(run)
     assert "attempt 1" in log and "attempt 2" in log
     assert place.status(run)["state"] == "done" and place.status(run)["job"] == job
+
+
+@pytest.mark.parametrize("launch", [(), ("-n", "2", "--launch", "per-node")])
+def test_what_a_program_writes_beside_its_code_is_not_lost(place: Place, launch: tuple[str, ...]) -> None:
+    place.write(
+        "save.py", "import os; open('model.pt', 'w').write(os.environ['PWD'] + ' ' + os.getcwd()); raise SystemExit(3)"
+    )
+    ended = place.finish(*launch, "--", "python", "save.py")
+    assert ended["state"] == "failed"
+    archives = sorted(place.folder(ended["run"]).glob("written-1-*.tar"))
+    assert len(archives) == (2 if launch else 1)
+    for archive in archives:
+        with tarfile.open(archive) as tar:
+            member = tar.extractfile("model.pt")
+            assert member
+            shown, real = member.read().decode().split()
+            assert shown == real
+        assert archive.name in place.log(ended["run"])
+        assert archive.name in place.voy("status", ended["run"]).stdout
 
 
 def test_what_all_nodes_used_is_in_the_record(place: Place) -> None:

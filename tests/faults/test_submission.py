@@ -163,3 +163,20 @@ def test_submitting_from_inside_a_job(slurm: Place) -> None:
     ended = slurm.wait(inner)
     assert ended["state"] == "done", slurm.log(inner)
     assert "inner 1 1" in slurm.log(inner)
+
+
+def test_a_script_for_one_cluster_is_not_given_to_another(simple: Place) -> None:
+    simple.write("ok.py", "print(1)")
+    answer = simple.voy("submit", "--on", "narval", "--account", "def-ada", "--", "python", "ok.py", code=2)
+    assert "not to narval" in answer.stderr and "narval.alliancecan.ca" in answer.stderr
+    assert not list(simple.scratch.glob("*/hpc_outputs/*"))
+
+
+def test_a_script_run_again_by_hand_says_that_its_secrets_are_gone(simple: Place) -> None:
+    assert simple.bed
+    simple.write("voyageur.toml", 'env.secrets = ["MY_TOKEN"]\n')
+    simple.write("ok.py", "import os; print('token', os.environ.get('MY_TOKEN'))")
+    run = simple.submit("--", "python", "ok.py", MY_TOKEN="hush")
+    simple.wait(run, code=0)
+    simple.bed.submit([str(simple.folder(run) / "job.sh")])
+    assert "the secrets MY_TOKEN were removed" in simple.until_logged(run, "token None")

@@ -65,7 +65,11 @@ class Wish:
         if config is None:
             return None
         if not config.is_file():
-            raise SpecError(f"there is no file {config}", facts=["given by --config"])
+            raise SpecError(
+                f"there is no file {config}",
+                facts=["given by --config"],
+                hint="its path counts from the folder you are in",
+            )
         if config.suffix == ".toml":
             return config.absolute()
         text = config.read_text(encoding="utf-8").replace("\\\n", " ")

@@ -39,10 +39,38 @@ def engine_of(name: str) -> Engine:
         from voyageur.engines.local import LocalEngine
 
         return LocalEngine(state_folder() / "local")
-    from voyageur.engines.slurm import SlurmEngine
+    return _slurm_engine()
+
+
+def engine_for(site: Site) -> Engine:
+    """To submit with: it knows how patient the site's own commands are."""
+    return engine_of("local") if site.engine == "local" else _slurm_engine(site)
+
+
+def _slurm_engine(site: Site | None = None) -> Engine:
+    from voyageur.engines.slurm import MESSAGE_TIMEOUT, SlurmEngine
     from voyageur.hosts import Here
 
-    return SlurmEngine(Here())
+    return SlurmEngine(Here(), site.message_timeout if site else MESSAGE_TIMEOUT)
+
+
+def check_can_submit(site: Site) -> None:
+    """A script made for one cluster is not given to another."""
+    if site.engine != "slurm":
+        return
+    there = f"log in there{f' ({site.login})' if site.login else ''} and submit from the same project"
+    if not has_slurm():
+        raise SiteError(f"this machine cannot submit to {site.name}: it has no `sbatch`", hint=there)
+    if site.cluster:
+        from voyageur.engines.slurm import cluster_name
+        from voyageur.hosts import Here
+
+        here = cluster_name(Here())
+        if here and here != site.cluster:
+            raise SiteError(
+                f"this machine belongs to the cluster {here}, not to {site.name}",
+                hint=f"{there}, or submit here with `--on slurm`",
+            )
 
 
 def has_slurm() -> bool:

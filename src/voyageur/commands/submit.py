@@ -18,19 +18,12 @@ def command(as_json: bool, **typed: Any) -> None:
     """Submit a command to Slurm; prints the run's id and returns at once."""
     from voyageur.commands import session
     from voyageur.commands.planning import make_run, plan_from
-    from voyageur.errors import ClusterError
-    from voyageur.hosts import Here
     from voyageur.record import State, Verdict
 
     planned = plan_from(Wish(**typed))
-    if planned.site.engine == "slurm" and not Here().has("sbatch"):
-        where = f" ({planned.site.login})" if planned.site.login else ""
-        raise ClusterError(
-            f"this machine cannot submit to {planned.site.name}: it has no `sbatch`",
-            hint=f"log in there{where} and submit from the same project",
-        )
+    session.check_can_submit(planned.site)
     run = make_run(planned)
-    job = session.engine_of(planned.site.engine).submit(run)
+    job = session.engine_for(planned.site).submit(run)
     session.runs().remember(run.reread(), Verdict(state=State.PENDING))
     for note in planned.plan.notes:
         aside(f"note: {note}")

@@ -34,7 +34,11 @@ def command(names: tuple[str, ...], timeout: str | None, as_json: bool) -> None:
         verdict: Verdict | None = None
         for run, verdict in states(runs, run):  # noqa: B020 - each state is the run anew
             if time.monotonic() > deadline and not (verdict and verdict.state.is_final):
-                raise RunError(f"{run.id} has not ended yet", facts=[f"waited {timeout}; it goes on"])
+                raise RunError(
+                    f"{run.id} has not ended yet",
+                    facts=[f"waited {timeout}; it goes on"],
+                    hint=f"`voy status {run.id}` tells what it does, `voy cancel {run.id}` ends it",
+                )
         verdict = verdict or Verdict(state=State.UNKNOWN)
         runs.remember(run, verdict)
         ended.append((run, verdict))

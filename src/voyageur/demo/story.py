@@ -91,7 +91,7 @@ def _places(folder: Path, run: Path) -> None:
         ("train.py, voyageur.toml", "the project: its program, and what `voy` knows of it"),
         (f"{own}/weather/checkpoints/", "what the program wrote: " + _names(run.parents[1] / "weather/checkpoints")),
         (f"{own}/hpc_outputs/{run.name}/", f"the run: {_names(run)}"),
-        (f"{own}/code/", "the code as it was when the run began, in one file"),
+        (f"{own}/hpc_outputs/.code/", "the code as it was when the run began, in one file"),
     ]
     emit("\n".join(f"  {place}\n      {what}" for place, what in rows))
 

@@ -36,6 +36,12 @@ def ask_site(host: Host) -> Site:
     return site_from_answers(nodes.output, config.output)
 
 
+def cluster_name(host: Host) -> str | None:
+    """As this cluster calls itself; None when it does not say."""
+    answer = host.run(slurm_text.config_argv(), patience=_PATIENCE)
+    return slurm_text.config_from(answer.output).get("ClusterName") if answer.ok else None
+
+
 def _ask(host: Host, argv: list[str]) -> Answer:
     answer = host.run(argv, patience=_PATIENCE)
     if not answer.ok:

@@ -91,7 +91,7 @@ def _with_implied_gpu(spec: Spec, site: Site) -> Resources:
 
 def _gpu_hint(wrong: str, site: Site) -> str:
     guess = nearest(wrong, site.gpu_names())
-    return f"did you mean `--gpu-type {guess}`?" if guess else "leave `--gpu-type` away to take any"
+    return f"did you mean `--gpu-type {guess}`?" if guess else "leave `--gpu-type` out to take any"
 
 
 def _gpu_reason(spec: Spec, site: Site, gpu: Gpu | None) -> str:
@@ -126,7 +126,7 @@ def _named_partition(spec: Spec, wanted: Resources, site: Site) -> Partition:
         raise SiteError(
             f"{site.name} chooses the partition itself",
             facts=[f"partition `{spec.partition}` is {_asked(spec, 'partition')}"],
-            hint="leave the partition away",
+            hint="leave the partition out",
         )
     names = [partition.name for partition in site.partitions]
     for partition in site.partitions:
@@ -253,9 +253,7 @@ def _memory(
         return Choice(value=total, because=f"{site.name}: {gpu.memory_each} for each GPU")
     if partition.memory_per_cpu.bytes:
         share = Size(partition.memory_per_cpu.bytes * cpus)
-        return Choice(
-            value=share, because=f"{partition.memory_per_cpu} for each of {cpus} cores, as most nodes have it"
-        )
+        return Choice(value=share, because=f"{partition.memory_per_cpu} for each of its cores, as most nodes have it")
     if partition.memory.bytes and partition.cpus:
         share = Size.of_mebibytes(partition.memory.mebibytes * min(cpus, partition.cpus) // partition.cpus)
         return Choice(value=share, because=f"{cpus} of a node's {partition.cpus} cores, so that share of its memory")

@@ -12,7 +12,7 @@ import time
 
 from msgspec import Struct
 
-from voyageur.record.run import Run
+from voyageur.record.run import Json, Run
 from voyageur.record.states import State
 from voyageur.runtime.folder import SILENT_SECONDS
 from voyageur.slurm_text import JobRow, Phase, stuck_advice
@@ -76,27 +76,29 @@ _MARKED = {
 }
 
 
-def _why_it_failed(run: Run, marker: dict[str, object]) -> str:
-    """The rank that died first is named: the others only followed it."""
-    for event in run.events:
-        if event["event"] == "task failed" and event.get("attempt") == run.attempt:
-            code = int(event.get("code", 0))
-            words = str(event.get("problem") or exit_in_words(max(code, 0), max(-code, 0)))
-            return f"rank {event.get('rank')} on {event.get('node')}: {words}"
-    code, signum = int(str(marker.get("exit_code", 0))), int(str(marker.get("signal", 0)))
-    return str(marker.get("problem") or exit_in_words(code, signum))
-
-
-def _by_marker(marker: dict[str, object], run: Run) -> Verdict:
+def _by_marker(marker: Json, run: Run) -> Verdict:
     state = _MARKED.get(str(marker.get("end")), State.UNKNOWN)
-    code, signum = int(str(marker.get("exit_code", 0))), int(str(marker.get("signal", 0)))
+    code, signum = int(marker.get("exit_code", 0)), int(marker.get("signal", 0))
+    first = _first_to_fail(run) if state is State.FAILED else None
+    if first:
+        code, signum = max(int(first.get("code", 0)), 0) or code, max(-int(first.get("code", 0)), 0)
+    because = _why_it_failed(marker, first, code, signum) if state is State.FAILED else _END_IN_WORDS.get(state, "")
     return Verdict(
-        state=state,
-        because=_why_it_failed(run, marker) if state is State.FAILED else _END_IN_WORDS.get(state, ""),
-        exit_code=code,
-        signal=signum or None,
-        hint=_memory_hint(state, code, signum),
+        state=state, because=because, exit_code=code, signal=signum or None, hint=_memory_hint(state, code, signum)
     )
+
+
+def _first_to_fail(run: Run) -> Json | None:
+    """The rank that died first: the others only followed it."""
+    failed = (event for event in run.events if event["event"] == "task failed")
+    return next((event for event in failed if event.get("attempt") == run.attempt), None)
+
+
+def _why_it_failed(marker: Json, first: Json | None, code: int, signum: int) -> str:
+    if first is None:
+        return str(marker.get("problem") or exit_in_words(code, signum))
+    words = str(first.get("problem") or exit_in_words(code if not signum else 0, signum))
+    return f"rank {first.get('rank')} on {first.get('node')}: {words}"
 
 
 _END_IN_WORDS = {

@@ -7,7 +7,7 @@ import json
 import os
 import re
 import time
-from typing import Any, Dict, Iterator, List, NamedTuple, Optional
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional
 
 RUNS = "hpc_outputs"  # below the project's folder on scratch
 
@@ -20,6 +20,7 @@ LOG = "output.log"
 MARKER = "done.json"
 STOP = "stop"
 SECRETS = "secrets.json"
+WRITTEN = "written-%s-%s.tar"  # attempt, node
 
 BY_HAND = "by-hand"  # the submission's name when somebody typed `sbatch job.sh`
 BEAT_SECONDS = 15.0
@@ -29,15 +30,24 @@ Json = Dict[str, Any]
 
 
 def write_atomically(path: str, content: bytes, mode: int = 0o600) -> None:
+    def write(temporary: str) -> None:
+        with open(temporary, "wb") as file:
+            file.write(content)
+
+    write_whole(path, write, mode)
+
+
+def write_whole(path: str, write: Callable[[str], None], mode: int = 0o600) -> None:
     """Whole or not at all, also after a power cut: temporary file, fsync, rename, fsync of the folder."""
     folder, name = os.path.split(path)
     temporary = os.path.join(folder, ".%s.%d" % (name, os.getpid()))
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
     try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
+        try:
+            write(temporary)
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
         os.rename(temporary, path)
     except BaseException:
         with contextlib.suppress(OSError):

@@ -60,8 +60,13 @@ class NodeFolder:
             fcntl.flock(gate, fcntl.LOCK_EX)
             if not os.path.isdir(self.code):
                 _unpack(archive, checksum, self.code)
+                os.pwrite(gate, b"unpacked", 0)  # and its time is that of the unpacking
         finally:
             os.close(gate)
+
+    def unpacked_at(self) -> int:
+        """In nanoseconds, by the clock that stamps the files here."""
+        return os.stat(os.path.join(self.path, MARK + ".unpacking")).st_ctime_ns
 
     def stop_was_seen(self) -> bool:
         """Did the program ask `job.should_stop()` and hear yes?"""
@@ -83,8 +88,10 @@ class NodeFolder:
             # The shared lock is given up before the new one is granted: another may have removed the folder in
             # between, and what now has its name is somebody else's.
             if os.fstat(self._lock).st_nlink:
-                last()
-                self._remove()
+                try:
+                    last()
+                finally:
+                    self._remove()
         except OSError:
             pass
         finally:

@@ -2,11 +2,13 @@
 
 import os
 import socket
-from typing import Dict, List, Mapping, NamedTuple
+import sys
+from typing import Dict, List, Mapping, NamedTuple, Optional
 
 from voyageur.runtime import words
-from voyageur.runtime.folder import RUNTIME, SECRETS, read_json
+from voyageur.runtime.folder import RUNTIME, SECRETS, WRITTEN, read_json
 from voyageur.runtime.node_folder import NodeFolder, NodeFolderError, open_node_folder
+from voyageur.runtime.written import LIMIT, LIMIT_WHEN_STOPPED, Written, keep_written
 
 
 class Program(NamedTuple):
@@ -28,10 +30,24 @@ def prepare(command: List[str], environment: Mapping[str, str]) -> "tuple[Progra
         folder = os.path.normpath(os.path.join(place.code, environment.get("VOY_START_IN", ".")))
         if not os.path.isdir(folder):
             raise NodeFolderError("the code has no folder %s: no file in it travels" % environment["VOY_START_IN"])
+        variables["PWD"] = folder
         return Program(words.fill(command, variables), variables, folder), place
     except BaseException:
         place.leave()
         raise
+
+
+def rescue(place: NodeFolder, environment: Mapping[str, str], stopped: bool) -> Optional[Written]:
+    """Keep what the program wrote beside its code, before that folder is removed. For the last one on this node."""
+    name = WRITTEN % (environment.get("VOY_ATTEMPT", "0"), node_name(environment))
+    archive = os.path.join(environment["VOY_RUN_DIR"], name)
+    try:
+        written = keep_written(place.code, place.unpacked_at(), archive, LIMIT_WHEN_STOPPED if stopped else LIMIT)
+    except OSError:  # the program has removed its own folder
+        return None
+    if written:
+        print("voyageur: %s" % written.sentence(), file=sys.stderr, flush=True)
+    return written
 
 
 def _variables(environment: Mapping[str, str], place: NodeFolder) -> Dict[str, str]:

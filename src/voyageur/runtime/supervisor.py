@@ -13,6 +13,7 @@ from voyageur.runtime.child import WARN, Child, Mailbox
 from voyageur.runtime.folder import (
     BEAT_SECONDS,
     BY_HAND,
+    RECORD,
     SECRETS,
     STOP,
     Duplicate,
@@ -63,12 +64,20 @@ class Supervisor:
             os.unlink(os.path.join(self.folder, STOP))
         self._note("attempt started", node=self.node, nodes=self.environment.get("SLURM_JOB_NODELIST", self.node))
         self._say("attempt %d of %s, job %s on %s" % (self.attempt, self.environment["VOY_RUN"], self.job, self.node))
+        self._miss_secrets()
         try:
             return self._attempt(mailbox)
         finally:
             if self.place:
                 self.place.leave()
             sweep(base_folder(self.environment), self.token, settled=0)  # what killed tasks left on this node
+
+    def _miss_secrets(self) -> None:
+        """They are removed at the end of a run; somebody who starts its script once more should know."""
+        spec = (read_json(os.path.join(self.folder, RECORD)) or {}).get("spec") or {}
+        names = (spec.get("env.secrets") or {}).get("value")
+        if names and not os.path.exists(os.path.join(self.folder, SECRETS)):
+            self._say("the secrets %s were removed when this run had ended; submit it anew" % ", ".join(names))
 
     def _attempt(self, mailbox: Mailbox) -> int:
         if self.attempt > MOST_ATTEMPTS:
@@ -80,6 +89,7 @@ class Supervisor:
         except OSError as problem:
             return self._fail("%s cannot be started: %s" % (self.command[0], problem.strerror), 127)
         code = self.child.watch(mailbox, self._beat, BEAT_SECONDS, self._hear)
+        self._rescue()
         return self._end(code)
 
     def _start(self) -> Child:
@@ -89,6 +99,13 @@ class Supervisor:
             return Child(self.command, self.environment, self.folder, grace, through_srun=True)
         what, self.place = program.prepare(self.command, self.environment)
         return Child(what.argv, what.environment, what.folder, grace)
+
+    def _rescue(self) -> None:
+        """Behind srun the last task on every node has done it."""
+        assert self.child is not None
+        written = self.place and program.rescue(self.place, self.environment, self.child.stopped_at is not None)
+        if written:
+            self._note("files written", node=self.node, **written.facts())
 
     # ── while it runs ────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -232,7 +249,7 @@ def run(command: List[str], through_srun: bool = False) -> int:
     environment["VOY_SITE_TMPDIR"] = environment.get("SLURM_TMPDIR", "")
     # Steps take the batch script's whole environment; sbatch's --export list was for the way into the job.
     environment["SLURM_EXPORT_ENV"] = "ALL"
-    if read_json(os.path.join(environment["VOY_RUN_DIR"], "run.json")) is None:
+    if read_json(os.path.join(environment["VOY_RUN_DIR"], RECORD)) is None:
         print(
             "voyageur: the run's folder %s is gone or cannot be read" % environment["VOY_RUN_DIR"],
             file=sys.stderr,

@@ -9,7 +9,7 @@ from typing import List
 from voyageur.runtime import program
 from voyageur.runtime.child import STOP_THROUGH_SRUN, WARN, Child, Mailbox
 from voyageur.runtime.folder import BEAT_SECONDS, append_event
-from voyageur.runtime.node_folder import NodeFolderError
+from voyageur.runtime.node_folder import NodeFolder, NodeFolderError
 from voyageur.runtime.usage import Usage, on_one_node
 
 
@@ -34,10 +34,17 @@ def run(command: List[str]) -> int:
             _note(environment, "warning heard")
         place.write_usage(environment.get("SLURM_PROCID", "0"), usage.facts())
     finally:
-        place.leave(lambda: _note(environment, "node used", **on_one_node(place.usage())))
+        place.leave(lambda: _leave_last(environment, place, child))
     if code != 0:
         _note(environment, "task failed", code=code)
     return shell_code(code)
+
+
+def _leave_last(environment: "dict[str, str]", place: NodeFolder, child: Child) -> None:
+    _note(environment, "node used", **on_one_node(place.usage()))
+    written = program.rescue(place, environment, stopped=child.stopped_at is not None)
+    if written:
+        _note(environment, "files written", **written.facts())
 
 
 def _grace(environment: "dict[str, str]") -> float:

@@ -52,6 +52,7 @@ def run_text(run: Run, verdict: Verdict, colours: bool, lines: int = 12) -> str:
         ("submitted", _moment(record.created)),
         *_times(run),
         *_usage(run),
+        *_written(run),
         ("folder", str(run.folder)),
         ("log", str(run.log)),
     ]
@@ -92,6 +93,17 @@ def _usage(run: Run) -> list[tuple[str, str]]:
     if "gpu_utilization" in usage:
         parts.append(f"GPU {usage['gpu_utilization']:.0f} % busy, {Size(int(usage['gpu_peak_memory']))} at most")
     return [("used", ", ".join(parts))]
+
+
+def _written(run: Run) -> list[tuple[str, str]]:
+    """What the program wrote beside its code: that folder is gone, so people must be told where it went."""
+    found = []
+    for event in run.events:
+        if event["event"] == "files written":
+            kept = f"into its working folder; kept in {event['archive']}" if event["files"] else ""
+            lost = f"LOST, too large to keep: {', '.join(event['lost'])}" if event["lost"] else ""
+            found.append(("wrote", "; ".join(filter(None, [kept, lost]))))
+    return found
 
 
 def last_lines(log: Path, count: int) -> list[str]:

@@ -63,6 +63,7 @@ class Site(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     kill_wait: Duration = Duration(30)
     message_timeout: Duration = Duration(10)
     login: str | None = None
+    cluster: str | None = None
 
     def gpu_names(self) -> list[str]:
         return sorted({gpu.name for partition in self.partitions for gpu in partition.gpus if gpu.name})

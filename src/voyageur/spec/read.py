@@ -138,7 +138,8 @@ def _nearest_key(wrong: str) -> str | None:
             key, [known.removeprefix(f"{table}.") for known in keys.KEYS if known.startswith(f"{table}.")]
         )
         return f"{table}.{guess}" if guess else None
-    return keys.nearest(wrong, [*keys.KEYS, *_TABLES])
+    elsewhere = next((known for known in keys.KEYS if known.rpartition(".")[2] == key), None)
+    return elsewhere or keys.nearest(wrong, [*keys.KEYS, *_TABLES])
 
 
 def _experiment_layer(experiments: dict[str, Layer], chosen: Given | None) -> Layer:

@@ -10,7 +10,7 @@
 #SBATCH --nodes=1                             # default
 #SBATCH --ntasks-per-node=1                   # launch plain: one process, on one node
 #SBATCH --cpus-per-task=1                     # default: one core a task
-#SBATCH --mem=500M                            # 500M for each of 1 cores, as most nodes have it
+#SBATCH --mem=500M                            # 500M for each of its cores, as most nodes have it
 #SBATCH --time=0-01:00:00                     # default
 #SBATCH --partition=low                       # the default partition has what is asked for
 #SBATCH --constraint="a&b|\"c\" #d \\ [e*1]"  # asked for by voyageur.toml:3
