@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -41,6 +42,39 @@ class Place:
             "VIRTUAL_ENV": sys.prefix,
             **(bed.environment if bed else {}),
         }
+
+    def hold(self, command: str) -> Path:
+        """From now on this command of Slurm's waits, each time, until the file that is returned exists."""
+        tools, real = self.root / "tools", shutil.which(command)
+        tools.mkdir(exist_ok=True)
+        go = self.root / f"{command}-may-go"
+        (tools / command).write_text(
+            f"#!/bin/bash\ntouch {self.root}/{command}-waits\n"
+            f'until [ -e {go} ]; do sleep 0.05; done\nexec {real} "$@"\n'
+        )
+        (tools / command).chmod(0o755)
+        self.environment["PATH"] = f"{tools}:{self.environment['PATH']}"
+        return go
+
+    def held(self, command: str) -> bool:
+        return (self.root / f"{command}-waits").exists()
+
+    def start(self, *arguments: str) -> subprocess.Popen[str]:
+        """`voy`, and do not wait for it."""
+        return subprocess.Popen(
+            [*VOY, *arguments], cwd=self.project, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            text=True, start_new_session=True, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        )  # fmt: skip
+
+    def tell(self, run: str, event: str, time: float = 0.0, **facts: object) -> None:
+        """Write an event into the run's record, as if it had been there."""
+        with open(self.folder(run) / "events.jsonl", "a") as file:
+            file.write(json.dumps({"time": time, "event": event, **facts}) + "\n")
+
+    def forget_event(self, run: str, event: str) -> None:
+        path = self.folder(run) / "events.jsonl"
+        lines = [line for line in path.read_text().splitlines() if f'"event": "{event}"' not in line]
+        path.write_text("".join(f"{line}\n" for line in lines))
 
     def write(self, name: str, text: str) -> Path:
         path = self.project / name

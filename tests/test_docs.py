@@ -21,6 +21,7 @@ import pytest
 from tests.test_layers import SOURCE, STAIRS
 from voyageur.commands.verbs import VERBS, voy
 from voyageur.record import Entry, Record, State
+from voyageur.record.verdict import NO_MARKER, NOT_FOUND
 from voyageur.runtime import folder as names
 from voyageur.site import Gpu, Partition, Site
 from voyageur.site.profile import from_toml
@@ -182,11 +183,12 @@ def _name(function: ast.expr) -> str:
 
 
 def test_every_event_is_explained() -> None:
-    assert set(first_cells(section(page("run-folder.md"), "Events"))) == events_written()
+    assert set(first_cells(section(page("run-folder.md"), "Events"))) == events_written() | {NOT_FOUND, NO_MARKER}
 
 
 def test_every_file_of_a_run_is_explained() -> None:
     files = {names.RECORD, names.PLAN, names.SCRIPT, names.RUNTIME, names.EVENTS, names.LOG, names.MARKER, names.STOP}
+    files.add(names.RESERVE)
     files.add(names.SECRETS)
     assert set(first_cells(section(page("run-folder.md"), "Files"))) == files | {
         "attempt-N.json",

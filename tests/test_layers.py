@@ -24,7 +24,8 @@ STAIRS = [
     {"show", "places"},
     {"demo"},
     {"commands"},
-    {"cli", "__main__"},
+    {"cli"},
+    {"__main__"},
 ]
 STEP = {room: step for step, rooms in enumerate(STAIRS) for room in rooms}
 FORBIDDEN = {"show": {"engines", "hosts"}}

@@ -18,18 +18,28 @@ def state_folder(environment: Mapping[str, str]) -> Path:
 
 
 def _home(environment: Mapping[str, str], variable: str, otherwise: str) -> Path:
-    return Path(environment.get(variable) or Path.home() / otherwise)
+    return Path(environment.get(variable) or f"{_expanded('~')}/{otherwise}")
 
 
 def scratch_folder(asked: str | None, site_scratch: str, environment: Mapping[str, str]) -> str:
     """What was asked for; the site's; `~/scratch` where it is; else `~/voyageur`."""
     if asked:
-        return _whole(os.path.expandvars(Path(asked).expanduser()))
+        return _whole(os.path.expandvars(_expanded(asked)))
     known = os.path.expandvars(site_scratch) if site_scratch else ""
     if known and "$" not in known:
         return _whole(known)
-    usual = Path.home() / "scratch"
-    return str(usual if usual.is_dir() else Path.home() / "voyageur")
+    home = _expanded("~")
+    return f"{home}/scratch" if os.path.isdir(f"{home}/scratch") else f"{home}/voyageur"
+
+
+def _expanded(path: str) -> str:
+    """`voy status` comes by here all day: what complains is imported only when there is something to complain about."""
+    expanded = os.path.expanduser(path)
+    if expanded.startswith("~"):
+        from voyageur.spec.home import expand_home
+
+        return expand_home(path)
+    return expanded
 
 
 def _whole(path: str) -> str:

@@ -23,9 +23,12 @@ from voyageur.record import (
     load,
     without_asking,
 )
-from voyageur.record.verdict import SECOND_LOOK, first_look_that_found_nothing, waiting
+from voyageur.record.verdict import first_look, waiting
 from voyageur.runtime import folder as files
-from voyageur.slurm_text import Phase
+from voyageur.slurm_text import SUBMIT_PATIENCE, Phase
+
+# Longer than sbatch may take, with all its own tries, before it gives up.
+_NEVER_ARRIVES = SUBMIT_PATIENCE.seconds + 60.0
 
 
 class Runs:
@@ -51,8 +54,9 @@ class Runs:
         return sorted([*entries.values(), *fresh], key=lambda entry: -entry.created)
 
     def _folders(self, known: dict[str, Entry]) -> Iterator[str]:
-        roots = {str(root) for root in self.roots} | {_root_of(folder) for folder in known}
-        for root in roots:
+        # Scratch often has two spellings, one of them a link; the one that the index knows saves reading.
+        spellings = [*(str(root) for root in self.roots), *(_root_of(folder) for folder in known)]
+        for root in {os.path.realpath(root): root for root in dict.fromkeys(spellings)}.values():
             for project in _names(root):
                 for run in _names(f"{root}/{project}/{files.RUNS}"):
                     folder = f"{root}/{project}/{files.RUNS}/{run}"
@@ -74,10 +78,7 @@ class Runs:
                     done.append(_entry(run, settled))
                     continue
                 cached = _entry(run, Verdict(state=State.UNKNOWN))
-            if cached.job:
-                asked.append((cached.engine, _sought(cached)))
-            else:
-                done.append(self._find_lost(loaded.get(folder) or load(Path(folder))))
+            asked.append((cached.engine, _sought(cached)))
         return done + self._ask(asked, loaded, known)
 
     def _ask(self, asked: list[tuple[str, Sought]], loaded: dict[str, Run], known: dict[str, Entry]) -> list[Entry]:
@@ -91,10 +92,13 @@ class Runs:
     def _from_sighting(self, folder: str, sighting: Sighting, loaded: dict[str, Run], known: dict[str, Entry]) -> Entry:
         """A job that still waits needs no look into its folder; for all others the folder has the first word."""
         cached = known.get(folder)
-        if folder not in loaded and cached and sighting.row and sighting.row.phase is Phase.WAITING:
+        if folder not in loaded and cached and cached.job and sighting.row and sighting.row.phase is Phase.WAITING:
             verdict = waiting(sighting.row)
             return replace(cached, state=verdict.state.value, because=verdict.because)
-        return _entry(*self._settle(load(Path(folder)), sighting))
+        run = self._load(folder)
+        if run is None and cached:
+            return replace(cached, state=State.UNKNOWN.value, because="its record cannot be read")
+        return _entry(*self._settle(run or load(Path(folder)), sighting))
 
     def _load(self, folder: str) -> Run | None:
         try:
@@ -106,6 +110,8 @@ class Runs:
 
     def find(self, name: str) -> Run:
         """By id, by `project/id`, by the beginning of an id, or by its folder."""
+        if not name:
+            raise RunError("a run's name is empty", hint="`voy status` lists the runs")
         if "/" in name and is_run_folder(name):
             return load(Path(name).absolute())
         folders = list(self._folders(self.index.read()))
@@ -132,31 +138,29 @@ class Runs:
         run = run.reread()
         if known := without_asking(run):
             return run, known
-        if run.job is None:
-            self._find_job(run)
-            run = run.reread()
-        sighting = self._look_for(run)
+        entry = _entry(run, Verdict(state=State.UNKNOWN))
+        sighting = self.engine_of(run.record.engine).look([_sought(entry)]).get(entry.folder)
         return self._settle(run.reread(), sighting)
 
-    def _find_job(self, run: Run) -> None:
-        """The answer to its submission was lost: adopt the job that carries its name, or learn that there is none."""
-        engine = self.engine_of(run.record.engine)
-        if job := engine.find(run):
-            run.note("submitted", job=job)
-        elif time.time() - float(run.events[-1]["time"]) > SECOND_LOOK and engine.never_arrived(run):
+    def _settle(self, run: Run, sighting: Sighting | None) -> tuple[Run, Verdict]:
+        """What was learned is written down, if it can be: a folder that is read-only today hides nothing."""
+        try:
+            return self._write_down(self._adopted(run, sighting), sighting)
+        except OSError:
+            return run, judge(run, sighting)
+
+    def _adopted(self, run: Run, sighting: Sighting | None) -> Run:
+        """The answer to its submission was lost: the job that carries its name is its own, or there is none."""
+        if run.job is not None or not sighting or not sighting.answered:
+            return run
+        if sighting.row:
+            run.note("submitted", job=sighting.row.job)
+        elif time.time() - _last_word(run) > _NEVER_ARRIVES:
             run.note("refused", reason="it never arrived: nothing was submitted")
             run.forget_secrets()
+        return run.reread()
 
-    def _look_for(self, run: Run) -> Sighting | None:
-        if run.job is None:
-            return None
-        entry = _entry(run, Verdict(state=State.UNKNOWN))
-        return self.engine_of(run.record.engine).look([_sought(entry)]).get(entry.folder)
-
-    def _find_lost(self, run: Run) -> Entry:
-        return _entry(*self.look(run))
-
-    def _settle(self, run: Run, sighting: Sighting | None) -> tuple[Run, Verdict]:
+    def _write_down(self, run: Run, sighting: Sighting | None) -> tuple[Run, Verdict]:
         """Slurm forgets, so its last word is written down; so is the first look that found nothing."""
         verdict = judge(run, sighting)
         if without_asking(run) or run.job is None:
@@ -170,14 +174,20 @@ class Runs:
                 exit_code=verdict.exit_code,
                 signal=verdict.signal,
             )
-        elif sighting and sighting.answered and sighting.row is None and first_look_that_found_nothing(run) is None:
-            run.note("not found", job=run.job)
+            if verdict.state is not State.LOST:
+                run.forget_secrets()
+        elif verdict.first_look and first_look(run, verdict.first_look) is None:
+            run.note(verdict.first_look, job=run.job)
         else:
             return run, verdict
         return run.reread(), verdict
 
     def remember(self, run: Run, verdict: Verdict) -> None:
         self.index.add([_entry(run, verdict)])
+
+
+def _last_word(run: Run) -> float:
+    return max([run.record.created, *(float(event.get("time", 0)) for event in run.events)])
 
 
 def _names(folder: str) -> list[str]:

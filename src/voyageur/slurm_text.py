@@ -18,18 +18,19 @@ from voyageur.units import Duration, Size, UnitError
 
 # What tells Slurm's own commands where their cluster is; the rest of these families describes some other job.
 FINDS_THE_CLUSTER = frozenset({"SLURM_CONF", "SLURM_CONF_SERVER"})
-_ANOTHER_JOB = ("SLURM_", "SBATCH_", "SRUN_", "SALLOC_")
+# SQUEUE_PARTITION and its like would hide jobs from a question, SCANCEL_PARTITION from a cancel.
+_MISLEADING = ("SLURM_", "SBATCH_", "SRUN_", "SALLOC_", "SQUEUE_", "SCANCEL_", "SINFO_", "SACCT_", "SCONTROL_")
 
 # sbatch itself retries a busy controller 15 times with growing pauses, about 120 s in all (sbatch.c, 22.05).
 SUBMIT_PATIENCE = Duration(170)
 
 
 def clean_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """The environment without the traces of a job around us: SBATCH_* beats #SBATCH lines, SLURM_* confuses srun."""
+    """Without the traces of a job around us and of personal habits: SBATCH_* beats #SBATCH lines."""
     return {
         name: value
         for name, value in environment.items()
-        if name in FINDS_THE_CLUSTER or not name.startswith(_ANOTHER_JOB)
+        if name in FINDS_THE_CLUSTER or not name.startswith(_MISLEADING)
     }
 
 
@@ -42,6 +43,7 @@ class Reply(enum.Enum):
     ACCEPTED = "accepted"
     REFUSED = "refused"
     UNREACHED = "unreached"
+    UNCLEAR = "unclear"
     UNKNOWN = "unknown"
 
 
@@ -57,14 +59,25 @@ def job_id_from(answer: str) -> str | None:
     return None
 
 
-_UNREACHED = ("Unable to contact slurm controller",)
+_UNREACHED = ("Unable to contact slurm controller", "Could not establish a configuration source")
+# sbatch's words for a conversation with the controller that went wrong; the controller may have taken the job.
 _LOST = (
     "Socket timed out",
     "Zero Bytes were transmitted",
-    "Unexpected message received",
+    "Unexpected message",
     "Unexpected missing socket",
     "Transport endpoint is not connected",
     "Connection reset by peer",
+    "Connection timed out",
+    "Broken pipe",
+)
+# A site's own check says this when it refuses, and so does sbatch of an answer that it could not read.
+_UNCLEAR = (
+    "Unspecified error",
+    "Insane message length",
+    "Message receive failure",
+    "Header lengths are longer than data received",
+    "ommunication connection failure",
 )
 
 
@@ -76,7 +89,7 @@ def reply_from(code: int | None, output: str, errors: str) -> Reply:
         return Reply.ACCEPTED if job_id_from(output) else Reply.UNKNOWN
     if any(sign in errors for sign in _UNREACHED):
         return Reply.UNREACHED
-    return Reply.REFUSED
+    return Reply.UNCLEAR if any(sign in errors for sign in _UNCLEAR) else Reply.REFUSED
 
 
 def refusal_hint(errors: str) -> str:
@@ -125,6 +138,8 @@ STUCK_REASONS = {
     "JobHeldAdmin": "an administrator holds it: ask the site's support",
     "job requeued in held state": "release it with `scontrol release`",
     "launch failed requeued held": "a node could not start it: release it with `scontrol release`",
+    "PartitionDown": "its partition is closed: wait for the site, or cancel it and submit to another",
+    "PartitionInactive": "its partition is closed: wait for the site, or cancel it and submit to another",
     "DependencyNeverSatisfied": "what it waits for failed: cancel it",
     "PartitionTimeLimit": "it asks for more time than its partition allows: cancel it and submit with less",
     "PartitionNodeLimit": "it asks for more nodes than its partition allows: cancel it and submit with fewer",
@@ -156,6 +171,11 @@ class JobRow(Struct, frozen=True, kw_only=True):
     expected_start: str = ""
     step: str = ""
     ended: bool = False
+
+    @property
+    def was_refused(self) -> bool:
+        """A refused submission leaves a row in the accounting that never had a node."""
+        return self.state == "FAILED" and self.node_list == "None assigned"
 
     @property
     def phase(self) -> Phase:
@@ -199,18 +219,21 @@ _ACCOUNTING_FIELDS = ("JobIDRaw", "JobName", "State", "NodeList", "End", "Derive
 
 def accounting_argv(jobs: Iterable[str], since: datetime, mark: str) -> list[str]:
     """sacct starts its day at midnight unless told otherwise, and hides the rows of requeued attempts without -D."""
+    return ["sacct", "--jobs", ",".join(jobs), *_accounting_words(since, mark)]
+
+
+def accounting_by_name_argv(names: Iterable[str], since: datetime, mark: str) -> list[str]:
+    """Without --state, sacct leaves out jobs that were cancelled before they could start."""
     return [
-        "sacct",
-        "--noheader",
-        "--parsable2",
-        f"--delimiter={mark}",
-        "--duplicates",
-        "--jobs",
-        ",".join(jobs),
-        "--starttime",
-        since.strftime("%Y-%m-%dT%H:%M:%S"),
-        "--format",
-        ",".join(_ACCOUNTING_FIELDS),
+        *("sacct", "--name", ",".join(names), "--state", _ALL_STATES, "--endtime", "now"),
+        *_accounting_words(since, mark),
+    ]
+
+
+def _accounting_words(since: datetime, mark: str) -> list[str]:
+    return [
+        *("--noheader", "--parsable2", f"--delimiter={mark}", "--duplicates"),
+        *("--starttime", since.strftime("%Y-%m-%dT%H:%M:%S"), "--format", ",".join(_ACCOUNTING_FIELDS)),
     ]
 
 

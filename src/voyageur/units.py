@@ -7,7 +7,9 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-_WORDS = re.compile(r"(\d+(?:\.\d+)?)\s*(d|h|m|s)", re.IGNORECASE)
+_WORDS = re.compile(
+    r"(\d+(?:\.\d+)?)\s*(days?|d|hours?|hrs?|h|minutes?|mins?|m|seconds?|secs?|s)(?![a-z])", re.IGNORECASE
+)
 _CLOCK = re.compile(r"(?:(\d+)-)?(\d+)(?::(\d{1,2}))?(?::(\d{1,2}))?")
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT])(?:i?B)?", re.IGNORECASE)
 
@@ -25,12 +27,14 @@ class Duration(Struct, frozen=True, order=True):
 
     @classmethod
     def parse(cls, text: str) -> Duration:
-        """`3d`, `1d12h`, `90m`, and Slurm's `1-12:00:00`, `0-03:00`, `01:30:00`, `30:00` (minutes and seconds)."""
+        """`3d`, `1d12h`, `90m`, `10min`, `2 hours`; Slurm's `1-12:00:00`, `0-03:00`, `01:30:00`, `30:00` (m:s)."""
         stripped = text.strip()
         if len(stripped) > _LONGEST:
             raise UnitError("not a time: far too long")
         if stripped.startswith("-"):
             raise UnitError("a time cannot be negative")
+        if re.fullmatch("0+", stripped):
+            raise UnitError("a time must be longer than zero")
         if re.fullmatch(r"\d+", stripped):
             raise UnitError(f"a time needs its unit: write {stripped}m or {stripped}h")
         seconds = _seconds_from_words(stripped)
@@ -71,6 +75,8 @@ class Size(Struct, frozen=True, order=True):
             raise UnitError("not a size: far too long")
         if stripped.startswith("-"):
             raise UnitError("a size cannot be negative")
+        if re.fullmatch(r"0+(\.0+)?", stripped):
+            raise UnitError("a size must be larger than zero")
         if re.fullmatch(r"\d+(\.\d+)?", stripped):
             raise UnitError(f"a size needs its unit: write {stripped}M or {stripped}G")
         match = _SIZE.fullmatch(stripped)
@@ -112,7 +118,7 @@ def _seconds_from_words(text: str) -> int | None:
     compact = text.replace(" ", "")
     if not re.fullmatch(f"(?:{_WORDS.pattern})+", compact, re.IGNORECASE):
         return None
-    return int(sum(float(count) * Duration.UNITS[unit.lower()] for count, unit in _WORDS.findall(compact)))
+    return int(sum(float(count) * Duration.UNITS[unit[0].lower()] for count, unit in _WORDS.findall(compact)))
 
 
 def _seconds_from_clock(text: str) -> int | None:

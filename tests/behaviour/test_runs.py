@@ -305,7 +305,11 @@ def test_the_script_runs_again_by_plain_submission(slurm: Place) -> None:
 @pytest.mark.parametrize("launch", [(), ("-n", "2", "--launch", "per-node")])
 def test_what_a_program_writes_beside_its_code_is_not_lost(place: Place, launch: tuple[str, ...]) -> None:
     place.write(
-        "save.py", "import os; open('model.pt', 'w').write(os.environ['PWD'] + ' ' + os.getcwd()); raise SystemExit(3)"
+        "save.py",
+        "import os, time\n"
+        "with open('model.pt', 'w') as file: file.write(os.environ['PWD'] + ' ' + os.getcwd())\n"
+        "time.sleep(2)  # so that all ranks have written when the first of them ends the others\n"
+        "raise SystemExit(3)\n",
     )
     ended = place.finish(*launch, "--", "python", "save.py")
     assert ended["state"] == "failed"

@@ -31,16 +31,22 @@ class Project:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
 
-    def init(self, *flags: str, code: int = 0) -> subprocess.CompletedProcess[str]:
-        environment = {"PATH": "/usr/bin:/bin", "HOME": str(self.home), "XDG_STATE_HOME": str(self.home / "state")}
+    def init(self, *flags: str, code: int = 0, path: str = "/usr/bin:/bin") -> subprocess.CompletedProcess[str]:
+        environment = {"PATH": path, "HOME": str(self.home), "XDG_STATE_HOME": str(self.home / "state")}
         answer = subprocess.run(
-            [*VOY, "init", *flags], cwd=self.folder, env=environment, capture_output=True, text=True, check=False
+            [*VOY, "init", *flags],
+            cwd=self.folder,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=30,
         )
         assert answer.returncode == code, answer.stderr
         return answer
 
     def text(self, has_gpus: bool = False) -> str:
-        return document(look(self.folder, {}, has_gpus))
+        return document(look(self.folder, {}, has_gpus=has_gpus, has_slurm=True))
 
     def spec(self, site: str | None = None, has_gpus: bool = False) -> Spec:
         """The file that would be written, as the spec reads it."""
@@ -65,7 +71,7 @@ def test_an_empty_folder_shows_every_key_and_every_example_is_right(project: Pro
     text = project.init("--print").stdout
     assert not (project.folder / "voyageur.toml").exists()
     examples = uncommented(text)
-    assert set(examples) == set(KEYS)
+    assert set(examples) == set(KEYS) - {"experiment"}
     for key, value in examples.items():
         KEYS[key](value)
 
@@ -288,3 +294,46 @@ def test_a_large_project_is_looked_at_quickly(project: Project) -> None:
         project.write(f"pkg{number % 30}/m{number}.py", "import os\n")
     answer = project.init()
     assert "voyageur.toml written" in answer.stdout
+
+
+def test_experiments_are_offered_once_so_that_all_examples_together_are_toml(project: Project) -> None:
+    text = project.init("--print").stdout
+    live = re.sub(r"^# (\[|[\w.]+ = )", r"\1", text, flags=re.MULTILINE)
+    assert "baseline" in tomllib.loads(live)["experiment"]
+
+
+@pytest.mark.parametrize("name", ["train.py", "job.sh", "Makefile"])
+def test_a_pipe_is_not_waited_for_and_a_device_is_not_read(project: Project, name: str) -> None:
+    os.mkfifo(project.folder / name)
+    (project.folder / "main.py").symlink_to("/dev/zero")
+    (project.folder / "pyproject.toml").symlink_to("/dev/zero")
+    project.init()
+
+
+def test_an_old_script_on_a_machine_without_slurm_leads_to_a_plan_that_works(project: Project, tmp_path: Path) -> None:
+    project.write("job.sbatch", OLD_SCRIPT)
+    project.write("train.py", "print(1)")
+    (tmp_path / "bin").mkdir()
+    for name in ("bash", "git", "env", "python3"):
+        (tmp_path / "bin" / name).symlink_to(f"/usr/bin/{name}")
+    (tmp_path / "bin" / "python").symlink_to("/usr/bin/python3")
+    answer = project.init(path=str(tmp_path / "bin"))
+    assert "next: look through it, then `voy plan`\n" in answer.stdout
+    text = (project.folder / "voyageur.toml").read_text()
+    assert re.search(r'^# site = "slurm" +# job.sbatch is a Slurm script, but this machine has no Slurm$', text, re.M)
+    planned = subprocess.run(
+        [*VOY, "plan"],
+        cwd=project.folder,
+        env={"PATH": str(tmp_path / "bin"), "HOME": str(project.home)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert planned.returncode == 0, planned.stderr
+    assert re.search("^site +local$", planned.stdout, re.MULTILINE)
+
+
+def test_an_older_text_file_with_several_commands_is_only_shown(project: Project) -> None:
+    project.write("experiment_configurations.txt", "# two\npython a.py\npython b.py\n")
+    assert "command" not in project.spec().given
+    assert re.search(r'^# command = "python a.py" +# .*several commands, this is the first$', project.text(), re.M)

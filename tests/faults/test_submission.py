@@ -38,26 +38,24 @@ def test_a_lost_answer_is_looked_up(slurm: Place, fault: Fault) -> None:
     assert len(slurm.bed.run(["squeue", "-h", "--states=all", "-o", "%A %j"]).stdout.split(run[:10])) == 2
 
 
-def test_a_submission_that_never_arrived_is_said_to_be_unknown(simple: Place) -> None:
+def test_a_submission_of_which_nobody_can_say_anything_is_unknown(simple: Place) -> None:
     """Nothing gets through: neither the job nor the question about it. Nothing is repeated blindly."""
     assert simple.bed
     simple.write("count.py", COUNT)
-    simple.voy("plan", "--", "python", "count.py")
-    blocked = {"SLURM_CONF": str(simple.bed.flaky_conf)}
-    process = subprocess.Popen(
-        [*VOY, "submit", "--", "python", "count.py"], cwd=simple.project, env={**simple.environment, **blocked},
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    simple.until(lambda: list(simple.scratch.glob("*/hpc_outputs/*-*/run.json")) or None)
+    simple.environment["SLURM_CONF"] = str(simple.bed.flaky_conf)
+    go = simple.hold("sbatch")
+    process = simple.start("submit", "--", "python", "count.py")
+    simple.until(lambda: simple.held("sbatch"), 20)
     simple.bed.proxy.arm(Fault.BLACKHOLE)
+    go.touch()
     output, errors = process.communicate(timeout=240)
-    runs = json.loads(simple.voy("status", "--json").stdout)
-    assert len(runs) == 1
-    if process.returncode == 0:  # sbatch was quicker than the blackhole
-        assert output.strip() == runs[0]["run"]
-    else:
-        assert "it is not known whether Slurm took" in errors and "do not submit it again" in errors
-        assert runs[0]["state"] == "submitting"
+    assert process.returncode == 1 and output == ""
+    assert "it is not known whether Slurm took" in errors and "do not submit it again" in errors
+    simple.bed.proxy.heal()
+    (entry,) = json.loads(simple.voy("status", "--json").stdout)
+    assert entry["state"] == "submitting"
+    simple.tell(entry["run"], "answer lost")
+    assert runs_counted(simple) == 0
 
 
 def test_a_hung_controller_does_not_make_two_runs(production: Place) -> None:
@@ -65,19 +63,82 @@ def test_a_hung_controller_does_not_make_two_runs(production: Place) -> None:
     assert production.bed
     production.write("count.py", COUNT)
     production.environment["SLURM_CONF"] = str(production.bed.flaky_conf)
-    process = subprocess.Popen(
-        [*VOY, "submit", "--", "python", "count.py"], cwd=production.project, env=production.environment,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    production.until(lambda: list(production.scratch.glob("*/hpc_outputs/.*")) or None, 20)
+    go = production.hold("sbatch")
+    process = production.start("submit", "--", "python", "count.py")
+    production.until(lambda: production.held("sbatch"), 20)
     production.bed.controller.pause()
-    time.sleep(6)
+    go.touch()
+    record = next(production.scratch.glob("*/hpc_outputs/*/run.json")).parent
+    production.until(lambda: "answer lost" in (record / "events.jsonl").read_text(), 60)
     production.bed.controller.resume()
     output, errors = process.communicate(timeout=240)
     assert process.returncode == 0, errors
-    assert production.wait(output.strip())["state"] == "done"
+    ended = production.wait(output.strip())
+    assert ended["state"] == "done" and "answer lost" in events(ended)
     time.sleep(2)
     assert runs_counted(production) == 1
+
+
+def test_a_cancel_reaches_both_jobs_of_a_submission_that_was_taken_twice(slurm: Place) -> None:
+    assert slurm.bed
+    slurm.write("count.py", COUNT)
+    blocker = slurm.bed.submit(["--nodes=4", "--exclusive", "--wrap=sleep 100"])
+    slurm.bed.wait_state(blocker, "RUNNING")
+    run = slurm.submit("--", "python", "count.py")
+    second = slurm.bed.submit([str(slurm.folder(run) / "job.sh"), "s1"], HOME=str(slurm.home))
+    slurm.voy("cancel", run)
+    slurm.bed.run(["scancel", blocker])
+    assert slurm.wait(run, code=1)["state"] == "cancelled"
+    assert slurm.bed.wait_job(second)["JobState"] == "CANCELLED"
+    assert runs_counted(slurm) == 0
+
+
+def test_a_job_that_comes_after_its_cancel_does_nothing(simple: Place) -> None:
+    """As a request that sat in a hung controller's socket while the user gave up."""
+    assert simple.bed
+    simple.write("count.py", COUNT)
+    blocker = simple.bed.submit(["--nodes=4", "--exclusive", "--wrap=sleep 100"])
+    simple.bed.wait_state(blocker, "RUNNING")
+    run = simple.submit("--", "python", "count.py")
+    simple.tell(run, "cancel asked", time=time.time())
+    simple.bed.run(["scancel", blocker])
+    assert simple.wait(run, code=1)["state"] == "cancelled"
+    assert runs_counted(simple) == 0
+
+
+def test_a_job_that_comes_after_the_user_was_told_no_does_nothing(simple: Place) -> None:
+    assert simple.bed
+    simple.write("count.py", COUNT)
+    blocker = simple.bed.submit(["--nodes=4", "--exclusive", "--wrap=sleep 100"])
+    simple.bed.wait_state(blocker, "RUNNING")
+    run = simple.submit("--", "python", "count.py")
+    job = simple.status(run)["job"]
+    simple.forget_event(run, "submitted")
+    simple.tell(run, "refused", time=time.time(), reason="it never arrived: nothing was submitted")
+    simple.bed.run(["scancel", blocker])
+    simple.bed.wait_job(job)
+    assert simple.status(run)["state"] == "refused" and runs_counted(simple) == 0
+
+
+def test_many_lost_answers_are_looked_up_with_one_question(simple: Place) -> None:
+    simple.write("ok.py", "print(1)")
+    lost = [simple.submit("--", "python", "ok.py") for _ in range(4)]
+    for run in lost:
+        marker = simple.folder(run) / "done.json"
+        simple.until(marker.exists)
+        marker.unlink()
+        for event in ("submitted", "attempt started", "attempt ended"):
+            simple.forget_event(run, event)
+    (simple.home / ".local/state/voyageur/runs.jsonl").unlink()
+    for command in ("squeue", "sacct"):
+        go = simple.hold(command)
+        go.touch()
+        tool = simple.root / "tools" / command
+        tool.write_text(tool.read_text().replace("touch ", f"echo asked >> {simple.root}/{command}-asked; touch "))
+    simple.voy("status")
+    assert (simple.root / "squeue-asked").read_text().count("asked") == 1
+    asked = simple.root / "sacct-asked"
+    assert not asked.exists() or asked.read_text().count("asked") == 1
 
 
 def test_a_killed_client_loses_nothing(production: Place) -> None:

@@ -7,6 +7,7 @@ import os
 import time
 
 from tests.place import Place
+from tests.testbed import Fault
 from tests.testbed.bed import NOBODY
 
 
@@ -14,8 +15,15 @@ def test_completed_without_a_marker_is_suspect(slurm: Place) -> None:
     slurm.write("ok.py", "print(1)")
     run = slurm.submit("--", "python", "ok.py")
     slurm.until(lambda: (slurm.folder(run) / "done.json").exists())
+    marker = (slurm.folder(run) / "done.json").read_bytes()
     (slurm.folder(run) / "done.json").unlink()
-    slurm.until(lambda: slurm.status(run)["state"] not in ("running", "ending", "pending"), 40)
+    slurm.until(lambda: any(event["event"] == "no marker" for event in slurm.status(run)["events"]), 40)
+    assert slurm.status(run)["state"] == "ending"
+    (slurm.folder(run) / "done.json").write_bytes(marker)  # a slow file system shows it late
+    assert slurm.status(run)["state"] == "done"
+    (slurm.folder(run) / "done.json").unlink()
+    slurm.forget_event(run, "no marker")
+    slurm.tell(run, "no marker")
     assert slurm.status(run)["state"] == "suspect"
 
 
@@ -33,7 +41,49 @@ def test_out_of_memory_is_told_with_what_to_do(production: Place) -> None:
     run = production.submit("--memory", "100M", "--", "python", "hog.py")
     ended = production.wait(run, code=1)
     assert ended["state"] == "failed"
-    assert "--memory" in ended["hint"], ended
+    assert "want of memory" in ended["because"] and "--memory" in ended["hint"], ended
+
+
+def test_memory_that_a_child_wanted_is_told(production: Place) -> None:
+    production.write("hog.py", "x = bytearray(10**6)\nwhile True: x += b'y' * 50_000_000")
+    production.write("parent.py", "import subprocess, sys; subprocess.run([sys.executable, 'hog.py']); sys.exit(1)")
+    ended = production.finish("--memory", "100M", "--", "python", "parent.py")
+    assert "exit code 1" in ended["because"] and "want of memory" in ended["because"]
+    assert "--memory" in ended["hint"]
+
+
+def test_a_cancel_that_did_not_arrive_is_no_cancel(simple: Place) -> None:
+    assert simple.bed
+    simple.write("slow.py", "import time; print('begun', flush=True); time.sleep(20)")
+    run = simple.submit("--", "python", "slow.py")
+    simple.until_logged(run, "begun")
+    simple.bed.proxy.arm(Fault.BLACKHOLE)
+    assert "Slurm did not cancel" in simple.voy("cancel", run, code=1, SLURM_CONF=str(simple.bed.flaky_conf)).stderr
+    simple.bed.proxy.heal()
+    assert simple.wait(run, code=0)["state"] == "done"
+    assert "cancel failed" in [event["event"] for event in simple.status(run)["events"]]
+
+
+def test_secrets_are_gone_after_a_cancel(slurm: Place) -> None:
+    slurm.write("voyageur.toml", 'env.secrets = ["MY_TOKEN"]\n')
+    slurm.write("slow.py", "import time; print('begun', flush=True); time.sleep(300)")
+    run = slurm.submit("--", "python", "slow.py", MY_TOKEN="hush")
+    slurm.until_logged(run, "begun")
+    assert (slurm.folder(run) / "secrets.json").exists()
+    assert slurm.bed
+    slurm.bed.run(["scancel", slurm.status(run)["job"]])
+    assert slurm.wait(run, code=1)["state"] == "cancelled"
+    assert not (slurm.folder(run) / "secrets.json").exists()
+
+
+def test_personal_settings_of_slurms_commands_mislead_nobody(simple: Place) -> None:
+    simple.write("slow.py", "import time; print('begun', flush=True); time.sleep(300)")
+    run = simple.submit("--", "python", "slow.py")
+    simple.until_logged(run, "begun")
+    simple.environment.update({"SQUEUE_PARTITION": "high", "SQUEUE_STATES": "PD", "SCANCEL_PARTITION": "high"})
+    assert simple.status(run)["state"] == "running"
+    simple.voy("cancel", run)
+    assert simple.wait(run, code=1)["state"] == "cancelled"
 
 
 def test_a_job_id_given_to_another_job_is_not_ours(slurm: Place) -> None:
@@ -48,6 +98,8 @@ def test_a_job_id_given_to_another_job_is_not_ours(slurm: Place) -> None:
         file.write(json.dumps({"time": time.time(), "event": "submitted", "job": other}) + "\n")
     (slurm.home / ".local/state/voyageur/runs.jsonl").unlink()
     assert slurm.status(run)["state"] == "unknown"
+    slurm.voy("cancel", run, code=None)
+    assert slurm.bed.job(other)["JobState"] == "RUNNING"
 
 
 def test_hostile_names_in_the_queue_change_nothing(slurm: Place) -> None:
@@ -118,7 +170,7 @@ def test_accounting_down_changes_no_state(production: Place) -> None:
     assert production.wait(run, code=0)["state"] == "done"
     (production.folder(run) / "done.json").unlink()
     (production.home / ".local/state/voyageur/runs.jsonl").unlink(missing_ok=True)
-    assert production.status(run)["state"] in ("suspect", "unknown")
+    assert production.status(run)["state"] in ("ending", "unknown")
 
 
 def test_an_old_attempt_is_fenced_off(production: Place) -> None:

@@ -87,3 +87,13 @@ def test_a_scratch_folder_with_a_line_break(golden: Golden) -> None:
     with pytest.raises(VoyageurError) as caught:
         make_plan(wish(), CLUSTER, Surroundings(scratch="/a\nb"), Identity(slug="t", token="0" * 12), CODE)
     golden("scratch-two-lines.txt", caught.value.text() + "\n")
+
+
+def test_a_scratch_folder_with_a_backslash(golden: Golden) -> None:
+    with pytest.raises(VoyageurError) as caught:
+        make_plan(wish(), CLUSTER, Surroundings(scratch="/a\\b"), Identity(slug="t", token="0" * 12), CODE)
+    golden("scratch-backslash.txt", caught.value.text() + "\n")
+
+
+def test_the_folder_of_a_user_who_is_not_there(golden: Golden) -> None:
+    golden("venv-of-nobody.txt", error(CLUSTER, {"env__venv": "~nosuchuser/env"}) + "\n")

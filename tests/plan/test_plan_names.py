@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.plan.wishes import CLUSTER, plan
+from tests.plan.wishes import CLUSTER, MACHINE, plan
 from voyageur.plan import document, draw_identity, folder_name
 from voyageur.plan.identity import slug_from, slug_of_command
 
@@ -76,3 +76,27 @@ def test_the_whole_plan_is_one_json_document() -> None:
 )
 def test_a_placeholder_that_is_almost_ours_is_pointed_out(word: str, note: str | None) -> None:
     assert plan(command=["python", "train.py", word]).notes == ((note,) if note else ())
+
+
+@pytest.mark.parametrize(
+    ("name", "is_secret"),
+    [
+        ("WANDB_API_KEY", True),
+        ("HF_TOKEN", True),
+        ("DB_PASSWORD_FILE", True),
+        ("CLIENT_SECRET", True),
+        ("TOKENIZERS_PARALLELISM", False),
+        ("KEYBOARD", False),
+        ("MONKEY", False),
+    ],
+)
+def test_a_variable_that_looks_like_a_secret_is_pointed_out(name: str, is_secret: bool) -> None:
+    notes = plan(env__variables={name: "k3y"}).notes
+    assert any(f'env.secrets = ["{name}"]' in note for note in notes) == is_secret
+    assert not any("k3y" in note for note in notes)
+
+
+def test_the_name_of_a_clusters_gpu_is_not_dropped_in_silence() -> None:
+    (note,) = plan(MACHINE, gpu="a100").notes
+    assert "`a100` (asked for by --gpu)" in note
+    assert plan(CLUSTER, gpu="a100").notes == ()

@@ -1,5 +1,6 @@
 """The index saves time and is never the truth: without it, or with a damaged one, the answer is the same."""
 
+import json
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -32,14 +33,8 @@ class Cluster:
     def _sighting(self, one: Sought) -> Sighting:
         if not self.answers:
             return Sighting(answered=False, problem="Socket timed out")
-        state = self.states.get(one.job)
+        state = self.states.get(one.job or "none")
         return Sighting(answered=True, row=JobRow(job=one.job, state=state) if state else None)
-
-    def find(self, run: Run) -> str | None:
-        return None
-
-    def never_arrived(self, run: Run) -> bool:
-        return False
 
     def cancel(self, run: Run) -> None:
         raise NotImplementedError
@@ -66,7 +61,14 @@ def some_runs(scratch: Path, cluster: Cluster) -> None:
     run(5).note("refused", reason="Invalid account")
     run(6)
     run(7).note("submitted", job="7")
+    seen_before(run_folder=scratch / "weather/hpc_outputs/train-7777", event="no marker")
     cluster.states.update({"3": "PENDING", "4": "RUNNING", "7": "COMPLETED"})
+
+
+def seen_before(run_folder: Path, event: str) -> None:
+    """A first look, long enough ago for the second one to count."""
+    with open(run_folder / "events.jsonl", "a") as file:
+        file.write(json.dumps({"time": 0.0, "event": event}) + "\n")
 
 
 EXPECTED = {

@@ -1,5 +1,6 @@
 """What became of a run. The table is total, and nothing but a verified marker says done."""
 
+import time
 from itertools import product
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pytest
 
 from tests.record.folders import add_attempt, add_marker, make_run
 from voyageur.record import Run, Sighting, State, Verdict, judge, without_asking
+from voyageur.record.verdict import exit_in_words
 from voyageur.runtime import folder as files
 from voyageur.slurm_text import PHASE_OF, JobRow
 
@@ -84,7 +86,11 @@ def seen(state: str, **facts: object) -> Sighting:
         (seen("REQUEUED"), State.PENDING, ""),
         (seen("RUNNING", node_list="n[1-2]"), State.RUNNING, "n[1-2]"),
         (seen("COMPLETING"), State.ENDING, ""),
-        (seen("COMPLETED"), State.SUSPECT, "Slurm says completed, but the run left no marker of its own"),
+        (
+            seen("COMPLETED"),
+            State.ENDING,
+            "Slurm says completed; its own marker is looked for again in a minute",
+        ),
         (seen("FAILED", exit_code=3), State.FAILED, "exit code 3"),
         (seen("FAILED", exit_code=127), State.FAILED, "exit code 127: a command was not found"),
         (seen("FAILED", signal=9), State.FAILED, "killed by force (SIGKILL)"),
@@ -170,3 +176,33 @@ def test_the_marker_of_a_killed_program_is_told_in_words(tmp_path: Path) -> None
     assert found.because == "killed by force (SIGKILL)"
     assert "memory" in found.hint
     assert files.read_marker(str(run.folder), run.record.token) is not None
+
+
+def test_a_second_look_makes_completed_without_a_marker_suspect(tmp_path: Path) -> None:
+    run = make_run(tmp_path)
+    run.note("submitted", job="7")
+    run.note("no marker", job="7")
+    later = judge(run.reread(), seen("COMPLETED"), now=time.time() + 61)
+    assert later.state is State.SUSPECT and "left no marker of its own" in later.because
+
+
+def test_a_second_job_of_the_same_submission_says_nothing_about_the_run(tmp_path: Path) -> None:
+    run = add_attempt(make_run(tmp_path), job="8")
+    run.note("submitted", job="9")
+    assert run.reread().job == "9"
+    run.note("duplicate left", job="9")
+    assert run.reread().job == "8"
+
+
+@pytest.mark.parametrize(("code", "words"), [(255, "exit code 255"), (200, "exit code 200"), (139, "SIGSEGV")])
+def test_only_codes_that_mean_a_signal_are_read_as_one(code: int, words: str) -> None:
+    assert words in exit_in_words(code, 0)
+
+
+def test_the_rank_that_failed_first_is_blamed_and_its_memory_told(tmp_path: Path) -> None:
+    run = add_attempt(make_run(tmp_path))
+    run.note("task failed", attempt=1, rank=3, node="n2", code=-9, oom_kills=1)
+    run.note("task failed", attempt=1, rank=0, node="n1", code=1)
+    found = judge(add_marker(run, "failed", exit_code=143), None)
+    assert "rank 3 on n2: killed by force" in found.because and "want of memory" in found.because
+    assert "--memory" in found.hint

@@ -12,7 +12,15 @@ from typing import Any
 import pytest
 
 from tests.runtime.scripts import answer
-from voyageur.runtime.node_folder import MARK, NodeFolder, NodeFolderError, open_node_folder, remove_tree, sweep
+from voyageur.runtime.node_folder import (
+    MARK,
+    NodeFolder,
+    NodeFolderError,
+    base_folder,
+    open_node_folder,
+    remove_tree,
+    sweep,
+)
 
 TOKEN = "0123456789ab"
 
@@ -120,19 +128,35 @@ def test_a_sites_own_folder_is_used_and_only_what_is_ours_is_removed(disk: Path,
     place = open_node_folder(around(disk, VOY_SITE_TMPDIR=str(theirs)), "n1")
     place.unpack(*code)
     (theirs / "result.txt").write_text("y")
-    assert place.path == str(theirs)
+    assert Path(place.path).parent == theirs
     place.leave()
     assert {file.name for file in theirs.iterdir()} == {"by the site", "result.txt"}
 
 
+def test_code_that_lies_in_the_sites_folder_is_neither_run_nor_removed(disk: Path, code: tuple[str, str]) -> None:
+    theirs = disk / "theirs"
+    (theirs / "code").mkdir(parents=True)
+    (theirs / "code" / "train.py").write_text("print('foreign')")
+    place = open_node_folder(around(disk, VOY_SITE_TMPDIR=str(theirs)), "n1")
+    place.unpack(*code)
+    assert (Path(place.code) / "train.py").read_text() == "print('frozen')\n"
+    place.leave()
+    assert [path.name for path in theirs.iterdir()] == ["code"]
+
+
 def test_a_folder_with_the_mark_of_another_run_is_not_removed(disk: Path) -> None:
     theirs = disk / "theirs"
-    theirs.mkdir()
+    theirs.mkdir(mode=0o700)
     (theirs / MARK).write_text('{"token": "another"}')
     (theirs / "code").mkdir()
     (theirs / "code" / "precious").write_text("x")
-    NodeFolder(str(theirs), TOKEN, ours=False).leave()
+    NodeFolder(str(theirs), TOKEN).leave()
     assert (theirs / "code" / "precious").exists()
+
+
+@pytest.mark.parametrize("wrong", [".", "nowhere", "/nonexistent/tmp"])
+def test_a_tmpdir_that_is_no_folder_here_is_not_used(wrong: str) -> None:
+    assert base_folder({"TMPDIR": wrong}) == "/tmp"
 
 
 # ── sweeping ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -158,7 +182,7 @@ def test_the_sweep_removes_what_dead_runs_left_and_nothing_else(disk: Path, tmp_
     (victim / "precious").write_text("x")
     (disk / f"{mine}link").symlink_to(victim)
     (disk / f"{mine}dead" / "inner").symlink_to(victim)
-    in_use = NodeFolder(str(disk / f"{mine}in-use"), TOKEN, ours=True)
+    in_use = NodeFolder(str(disk / f"{mine}in-use"), TOKEN)
     for path in disk.iterdir():
         if not path.is_symlink() and not path.name.endswith("young"):
             old(path)

@@ -25,13 +25,33 @@ def test_a_sample_counts_for_the_time_before_it(tmp_path: Path, monkeypatch: pyt
     now = [1000.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
     usage = Usage()
-    for moment in (1010.0, 1030.0):
+    for moment in (1005.0, 1010.0, 1030.0):  # each answer is read with the next question
         now[0] = moment
         usage.sample(os.getpid())
+        until_answered(usage)
     facts = usage.facts()
-    assert facts["gpu_utilization"] == 60.0
+    assert facts["gpu_utilization"] == 72.0
     assert facts["gpu_peak_memory"] == 2000 * 2**20
-    assert facts["peak_memory"] > 2**20 and facts["samples"] == 2
+    assert facts["peak_memory"] > 2**20 and facts["samples"] == 3
+
+
+def until_answered(usage: Usage) -> None:
+    asked = usage.gpus._asked
+    assert asked
+    asked.wait(10)
+
+
+def test_a_tool_that_does_not_answer_holds_nothing_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tool = tmp_path / "nvidia-smi"
+    tool.write_text("#!/bin/bash\nexec sleep 60\n")
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    usage, begin = Usage(), time.monotonic()
+    for _ in range(3):
+        usage.sample(os.getpid())
+    assert time.monotonic() - begin < 10
+    assert usage.gpus.pid and "gpu_utilization" not in usage.facts()
+    os.kill(usage.gpus.pid, 9)
 
 
 @pytest.mark.parametrize("line", ["[N/A], [N/A]", "", "No devices were found"])
@@ -39,6 +59,8 @@ def test_a_gpu_that_says_nothing_is_not_counted(tmp_path: Path, monkeypatch: pyt
     readings(tmp_path, line)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     usage = Usage()
+    usage.sample(os.getpid())
+    until_answered(usage)
     usage.sample(os.getpid())
     assert "gpu_utilization" not in usage.facts()
 

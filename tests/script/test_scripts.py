@@ -98,7 +98,7 @@ def nasty_script() -> str:
         "env.variables": {"NOTE": NOTE, "EMPTY": ""},
     }
     folder = "/home/ana/it's $(touch v)\n🙂"
-    return render(plan(recorded_cluster(), flags, folder=folder, scratch='/scratch/%j a"b #c\\d'))
+    return render(plan(recorded_cluster(), flags, folder=folder, scratch='/scratch/%j a"b #c d'))
 
 
 SCRIPTS = {

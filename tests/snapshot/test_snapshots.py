@@ -144,6 +144,25 @@ def test_files_of_a_repository_inside_the_repository_travel(repository: Path) ->
         ".aws/credentials",
         ".git-credentials",
         "SECRETS.YAML",
+        "prod.env",
+        ".envrc",
+        ".env-local",
+        "api_key.txt",
+        "wandb_api_key.txt",
+        "password.txt",
+        "mytoken.txt",
+        "token",
+        ".huggingface_token",
+        "kaggle.json",
+        "client_secret.json",
+        "service-account.json",
+        "credentials",
+        ".npmrc",
+        ".docker/config.json",
+        ".htpasswd",
+        "key.ppk",
+        ".Renviron",
+        "db_password.yaml",
     ],
 )
 def test_what_is_named_like_a_secret_stays(repository: Path, name: str) -> None:
@@ -151,7 +170,29 @@ def test_what_is_named_like_a_secret_stays(repository: Path, name: str) -> None:
     assert left_out(repository) == {name: "looks like a secret"}
 
 
-@pytest.mark.parametrize("name", [".env.example", "id_rsa.pub", "secrets.py", "tokenizer.json", "keyboard.py"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        ".env.example",
+        "id_rsa.pub",
+        "secrets.py",
+        "tokenizer.json",
+        "keyboard.py",
+        "tokens.py",
+        "token_utils.py",
+        "password_strength.py",
+        "keys.py",
+        "get_api_key.py",
+        "credentials.py",
+        "added_tokens.json",
+        "special_tokens_map.json",
+        "environment.yml",
+        "tokens.txt",
+        "secretary.txt",
+        ".docker/Dockerfile",
+        "docs/passwords.md",
+    ],
+)
 def test_what_only_resembles_a_secret_travels(repository: Path, name: str) -> None:
     write(repository, name)
     assert name in files(repository)
@@ -327,3 +368,54 @@ def test_a_file_that_became_a_pipe_does_not_hang_the_submit(repository: Path) ->
     script = "import sys; from pathlib import Path; from voyageur.snapshot import gather; from voyageur.spec import *\n"
     script += "gather(Path(sys.argv[1]), Snapshot())"
     subprocess.run([sys.executable, "-c", script, str(repository)], timeout=5, check=False, capture_output=True)
+
+
+# ── what git or the file system does not give ────────────────────────────────────────────────────────────────────────
+
+
+def test_git_that_fails_is_quoted(repository: Path) -> None:
+    write(repository, ".gitignore", content="big.txt\n")
+    write(repository, "big.txt")
+    (repository / ".git" / "HEAD").write_text("nonsense\n")
+    found = gather(repository, Snapshot()).selection
+    assert "big.txt" in found.files
+    (note,) = found.notes
+    assert note.startswith("git cannot be asked, so files that it ignores travel, too: fatal: not a git repository")
+
+
+def test_git_that_is_not_installed_is_mentioned_where_it_is_missed(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    (note,) = gather(repository, Snapshot()).selection.notes
+    assert note.endswith("git cannot be started: No such file or directory")
+    write(tmp_path, "other/train.py")
+    assert gather(tmp_path / "other", Snapshot()).selection.notes == ()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be somebody else")
+def test_a_folder_that_cannot_be_read_is_left_out_and_named(plain: Path) -> None:
+    write(plain, "train.py", "private/a.py")
+    plain.parent.chmod(0o755)
+    (plain / "private").chmod(0)
+    script = "import sys; from pathlib import Path; from voyageur.snapshot import gather; from voyageur.spec import *\n"
+    script += "s = gather(Path(sys.argv[1]), Snapshot()).selection; print(s.files, s.left_out, s.notes)"
+    as_nobody = ["setpriv", "--bounding-set", "-all", "--inh-caps", "-all", sys.executable, "-c", script, str(plain)]
+    answer = subprocess.run(as_nobody, capture_output=True, text=True, check=False)
+    assert answer.returncode == 0, answer.stderr
+    assert "('train.py',)" in answer.stdout
+    assert "LeftOut(name='private/', because='cannot be read: Permission denied')" in answer.stdout
+    assert "private/ is left out: it cannot be read (Permission denied)" in answer.stdout
+
+
+@pytest.mark.parametrize("damage", [b"", b"0", None])
+def test_a_stored_file_that_is_damaged_is_replaced(plain: Path, tmp_path: Path, damage: bytes | None) -> None:
+    write(plain, "a.py")
+    package = gather(plain, Snapshot())
+    store(package, tmp_path / "code")
+    (file,) = (tmp_path / "code").iterdir()
+    whole = file.read_bytes()
+    file.write_bytes(whole[:-1] + b"x" if damage is None else damage)
+    assert store(package, tmp_path / "code") is True
+    assert file.read_bytes() == whole
+    assert store(package, tmp_path / "code") is False

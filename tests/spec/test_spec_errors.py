@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.spec.asking import Asking
+from voyageur.errors import VoyageurError
 from voyageur.spec import Given
 
 pytest_plugins = ["tests.golden"]
@@ -46,6 +47,7 @@ FILES = {
     "not-toml": "[resources\nnodes = 2\n",
     "twice": "[resources]\nnodes = 2\nnodes = 3\n",
     "experiment-no-table": "[experiment]\nbig = 3\n",
+    "experiment-key-and-table": "experiment = 'base'\n[experiment.base]\nqos = 'a'\n",
 }
 
 
@@ -61,6 +63,8 @@ FLAGS = {
     "flag-experiment-unknown": {"experiment": Given("basline", "--exp-name")},
     "flag-experiment-far-off": {"experiment": Given("zebra", "--exp-name")},
     "flag-command-empty": {"command": Given(("",), "the command line")},
+    "flag-experiment-up-and-away": {"experiment": Given("../x", "--exp-name")},
+    "flag-time-zero": {"resources.time": Given("0", "--time")},
 }
 
 
@@ -71,6 +75,25 @@ def test_a_mistake_in_a_flag(asking: Asking, golden: Golden, name: str) -> None:
 
 def test_a_mistake_in_a_variable(asking: Asking, golden: Golden) -> None:
     golden("variable-time.txt", asking.error(variables={"VOY_TIME": "90"}) + "\n")
+
+
+def test_a_variable_that_is_almost_one_of_ours(asking: Asking, golden: Golden) -> None:
+    golden("variable-misspelled.txt", asking.error(variables={"VOY_TIMEE": "3h"}) + "\n")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [("VOY_NODE", "VOY_NODES"), ("VOY_MEM", "VOY_MEMORY"), ("VOY_EXPERIMNT", "VOY_EXPERIMENT")],
+)
+def test_the_variable_that_was_meant_is_named(asking: Asking, wrong: str, right: str) -> None:
+    assert f"did you mean {right}?" in asking.error(variables={wrong: "1"})
+
+
+def test_a_pyproject_named_by_hand_that_has_nothing_of_ours(asking: Asking, golden: Golden) -> None:
+    asking.pyproject("[project]\nname = 'x'\n")
+    with pytest.raises(VoyageurError) as caught:
+        asking.spec(config=asking.folder / "pyproject.toml")
+    golden("pyproject-without-table.txt", caught.value.text().replace(str(asking.folder), "…") + "\n")
 
 
 def test_a_file_that_is_not_text(asking: Asking, golden: Golden) -> None:

@@ -40,7 +40,7 @@ def test_later_wins_key_by_key(asking: Asking) -> None:
     assert (wish.nodes, wish.gpus, wish.cpus, wish.tasks) == (1, 2, 3, 4)
     assert (wish.memory, wish.time) == (Size.parse("5G"), Duration.parse("6h"))
     assert {key: spec.source(f"resources.{key}") for key in ("nodes", "gpus", "cpus", "tasks", "memory", "time")} == {
-        "nodes": "config.toml:2",
+        "nodes": f"{asking.user_file}:2",
         "gpus": "voyageur.toml:3",
         "cpus": "voyageur.toml:9",
         "tasks": "voyageur.toml:16",
@@ -177,3 +177,70 @@ def test_a_project_folder_may_have_any_name(tmp_path: Path, name: str) -> None:
     asking = Asking(tmp_path)
     asking.folder = folder
     assert asking.project("").spec().project.name == folder.name
+
+
+def test_the_users_own_file_is_named_as_people_write_it(asking: Asking) -> None:
+    spec = asking.user("account = 'a'\n").spec(variables={"HOME": str(asking.user_file.parent)})
+    assert spec.source("account") == "~/config.toml:1"
+
+
+def test_an_experiment_of_the_user_and_of_the_project_are_one_key_by_key(asking: Asking) -> None:
+    asking.user(
+        "site = 'narval'\n[experiment.base]\naccount = 'user'\nqos = 'user'\n"
+        "[experiment.base.sites.narval]\nqos = 'user-narval'\npartition = 'user-narval'\n"
+        "[experiment.base.env.variables]\nA = 'user'\nB = 'user'\n"
+    )
+    asking.project("[experiment.base]\nqos = 'project'\nenv.variables.B = 'project'\n[experiment.other]\n")
+    spec = asking.spec({"experiment": Given("base", "-e")})
+    assert (spec.account, spec.qos, spec.partition) == ("user", "project", "user-narval")
+    assert spec.env.variables == {"A": "user", "B": "project"}
+
+
+def test_the_experiment_may_be_chosen_by_a_variable_or_in_the_users_own_file(asking: Asking) -> None:
+    asking.project("[experiment.big.resources]\nnodes = 4\n[experiment.small.resources]\nnodes = 2\n")
+    assert asking.spec(variables={"VOY_EXPERIMENT": "big"}).resources.nodes == 4
+    assert asking.user("experiment = 'small'\n").spec().resources.nodes == 2
+
+
+@pytest.mark.parametrize("name", ["VOY_RUN", "VOY_REWRITE_GOLDEN", "VOY_ZEBRA", "VOY_TIME_LIMIT"])
+def test_other_variables_with_our_beginning_say_nothing(asking: Asking, name: str) -> None:
+    assert asking.spec(variables={name: "1"}).sources == {}
+
+
+def test_in_a_job_no_variable_is_a_wish(asking: Asking) -> None:
+    assert asking.spec(variables={"VOY_RUN_DIR": "/r", "VOY_CODE": "/c", "VOY_TIMEE": "1"}).sources == {}
+
+
+def test_a_mark_in_front_of_the_text_does_not_matter(asking: Asking) -> None:
+    (asking.folder / "voyageur.toml").write_bytes(b"\xef\xbb\xbfaccount = 'a'\n")
+    assert (asking.spec().account, asking.spec().source("account")) == ("a", "voyageur.toml:1")
+
+
+def test_a_truth_reaches_the_program_as_it_was_written(asking: Asking) -> None:
+    spec = asking.project("[env.variables]\nA = true\nB = false\nC = 0.5\nD = 3\n").spec()
+    assert spec.env.variables == {"A": "true", "B": "false", "C": "0.5", "D": "3"}
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ('command = """\npython train.py\n[resources]\nnodes = 9\n"""\n[resources]\nnodes = 2\n', 7),
+        ("command = '''\nx\nresources.nodes = 9\n'''\n[resources]\nnodes = 2\n", 6),
+        ("[snapshot]\nexclude = [\n  'nodes = 3',\n  '[resources]',\n]\n[resources]\nnodes = 2\n", 7),
+        ('qos = \'a\' # """ not a text\n[resources]\nnodes = 2\n', 3),
+        ("qos = \"a'b\" # it's\n[resources] # [x\nnodes = 2\n", 3),
+    ],
+)
+def test_a_line_inside_a_long_text_is_no_key(asking: Asking, text: str, line: int) -> None:
+    assert asking.project(text).spec().source("resources.nodes") == f"voyageur.toml:{line}"
+
+
+def test_a_pyproject_named_by_hand_is_read_as_one(asking: Asking) -> None:
+    asking.pyproject("[project]\nname = 'x'\n[tool.voyageur.resources]\nnodes = 2\n")
+    spec = asking.spec(config=asking.folder / "pyproject.toml")
+    assert (spec.resources.nodes, spec.source("resources.nodes")) == (2, "pyproject.toml:4")
+
+
+def test_tables_of_sites_are_remembered_with_their_place(asking: Asking) -> None:
+    asking.project("[sites.narvall]\naccount = 'a'\n")
+    assert asking.spec().site_tables == {"narvall": "voyageur.toml:2"}

@@ -2,6 +2,7 @@
 
 import signal
 import subprocess
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -120,9 +121,11 @@ class Bed:
     def start_now(self, job: str, deadline: float = 20) -> None:
         """Spare a requeued job its two minutes.
 
-        A start time given while the former attempt is COMPLETING is accepted, and then overwritten.
+        A start time given while the former attempt is COMPLETING is accepted, and then overwritten. And slurmd counts
+        in whole seconds: "already killed" it says of one that comes back in the second in which it was ended.
         """
         self.wait_state(job, "PENDING", deadline)
+        time.sleep(2)
         change = ["scontrol", "update", f"JobId={job}", "StartTime=now"]
         poll_until(lambda: self.run(change).returncode == 0, deadline, f"job {job} made eligible")
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import click
 
+from voyageur.commands.completing import run_argument
 from voyageur.show.output import emit
 
 
 @click.command("cancel")
-@click.argument("names", nargs=-1, required=True, metavar="RUN...")
+@run_argument("names", nargs=-1, required=True, metavar="RUN...")
 def command(names: tuple[str, ...]) -> None:
     """Cancel runs. They are asked to end first, and killed if they do not."""
     from voyageur.commands import session
@@ -19,6 +20,10 @@ def command(names: tuple[str, ...]) -> None:
         if verdict.state.is_final:
             emit(f"{run.id} has already ended: {verdict.state.value}")
             continue
-        run.note("cancel asked")
-        session.engine_of(run.record.engine).cancel(run)
+        run.note("cancel asked")  # before: the job looks there to tell a cancel from a preemption
+        try:
+            session.engine_of(run.record.engine).cancel(run)
+        except BaseException:
+            run.note("cancel failed")
+            raise
         emit(f"{run.id} is asked to end")

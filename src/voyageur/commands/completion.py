@@ -6,6 +6,13 @@ import click
 
 from voyageur.show.output import emit
 
+# The same function serves `voyageur`: click registers it for one name.
+_OTHER_NAME = {
+    "bash": "complete -o nosort -F _voy_completion voyageur",
+    "zsh": "(( $+functions[compdef] )) && compdef _voy_completion voyageur",
+    "fish": 'complete --no-files --command voyageur --arguments "(_voy_completion)";',
+}
+
 
 @click.command("completion")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
@@ -17,4 +24,4 @@ def command(shell: str) -> None:
 
     found = get_completion_class(shell)
     assert found is not None
-    emit(found(voy, {}, "voy", "_VOY_COMPLETE").source())
+    emit(found(voy, {}, "voy", "_VOY_COMPLETE").source().rstrip("\n") + "\n" + _OTHER_NAME[shell])

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
 from voyageur.record import Run, Verdict, without_asking
 from voyageur.runs import Runs, wait_pauses
+from voyageur.show.output import write
 
 _ASK_AT_MOST_EVERY = (
     20.0  # seconds between two questions to Slurm about one run; the folder is looked at far more often
@@ -17,11 +17,12 @@ _ASK_AT_MOST_EVERY = (
 
 
 def follow(runs: Runs, run: Run, *, quietly: bool = False, from_end: int | None = None) -> tuple[Run, Verdict]:
-    log = Log(run.log, None if quietly else sys.stdout.buffer, from_end)
+    log = Log(run.log, None if quietly else write, from_end)
     for now, verdict in states(runs, run, most=0.5):
         log.copy()
         if verdict and verdict.state.is_final:
             log.copy()
+            log.end_line()
             return now, verdict
     raise AssertionError("states() ends only with a final one")
 
@@ -44,36 +45,57 @@ def states(runs: Runs, run: Run, most: float = 10.0) -> Iterator[tuple[Run, Verd
 class Log:
     """A log file that grows; what was not shown yet is copied on."""
 
-    def __init__(self, path: Path, target: BinaryIO | None, last_lines: int | None = None) -> None:
+    def __init__(self, path: Path, show: Callable[[bytes], object] | None, last_lines: int | None = None) -> None:
         self.path = path
-        self.target = target
+        self.show = show
         self.position = _start_of_last(path, last_lines) if last_lines is not None else 0
+        self.line_is_open = False
 
     def copy(self) -> None:
-        if self.target is None:
+        if self.show is None:
             return
         try:
             with open(self.path, "rb") as file:
                 file.seek(self.position)
                 while block := file.read(1 << 16):
-                    self.target.write(block)
+                    self.show(block)
+                    self.line_is_open = not block.endswith(b"\n")
                 self.position = file.tell()
         except FileNotFoundError:
             return
-        self.target.flush()
+
+    def end_line(self) -> None:
+        """What is said about the run stands on a line of its own."""
+        if self.show and self.line_is_open:
+            self.show(b"\n")
+
+
+_BLOCK = 1 << 16
 
 
 def _start_of_last(path: Path, lines: int) -> int:
-    """Where the last so many lines begin, read from the end backwards."""
+    """Where the last so many lines begin, read from the end backwards, each block once."""
     try:
         with open(path, "rb") as file:
-            end = position = file.seek(0, 2)
-            tail = b""
-            while position > 0 and tail.count(b"\n") <= lines:
-                position = max(0, position - (1 << 16))
-                file.seek(position)
-                tail = file.read(end - position)
+            end = file.seek(0, 2)
+            return _after_break(file, end, lines + _ends_line(file, end)) if lines else end
     except OSError:
         return 0
-    kept = b"".join(tail.splitlines(keepends=True)[-lines:]) if lines else b""
-    return end - len(kept)
+
+
+def _ends_line(file: BinaryIO, end: int) -> bool:
+    file.seek(max(0, end - 1))
+    return file.read(1) == b"\n"
+
+
+def _after_break(file: BinaryIO, position: int, count: int) -> int:
+    """Behind the so-manieth line break from the end; the beginning of the file if it has fewer."""
+    while position > 0:
+        start = max(0, position - _BLOCK)
+        file.seek(start)
+        block = file.read(position - start)
+        found = block.count(b"\n")
+        if found >= count:
+            return start + len(block) - len(block.split(b"\n", found - count + 1)[-1])
+        position, count = start, count - found
+    return 0

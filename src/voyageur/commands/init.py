@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,7 +23,7 @@ def command(only_print: bool, force: bool) -> None:
     from voyageur.project import Found, document
 
     folder = _folder_typed_in()
-    is_project = folder not in (Path.home(), Path("/"))
+    is_project = str(folder) not in (os.path.expanduser("~"), "/")
     if only_print:
         emit(document(_found(folder) if is_project else Found()).rstrip("\n"))
         return
@@ -45,14 +46,14 @@ def _folder_typed_in() -> Path:
 
 
 def _found(folder: Path) -> Found:
-    import os
     import shutil
 
     from voyageur.project import look
     from voyageur.site import local_site
 
-    has_gpus = bool(shutil.which("sbatch") or local_site().partitions[0].gpus)
-    return look(folder, os.environ, has_gpus)
+    has_slurm = shutil.which("sbatch") is not None
+    has_gpus = has_slurm or bool(local_site().partitions[0].gpus)
+    return look(folder, os.environ, has_gpus=has_gpus, has_slurm=has_slurm)
 
 
 def _refuse_to_overwrite(folder: Path) -> None:
@@ -85,6 +86,7 @@ def _report(found: Found) -> str:
     what = f"found {', '.join(found.summary)}" if found.summary else "nothing was found to take over"
     command = found.get("command")
     words = "" if command and command.sure else " -- python YOUR_PROGRAM.py"
-    needs_cluster = found.get("site") is not None
+    site = found.get("site")
+    needs_cluster = site is not None and site.sure
     here = f"; `voy run{words}` tries it on this machine" if needs_cluster else ""
     return f"voyageur.toml written: {what}\nnext: look through it, then `voy plan{words}`{here}"

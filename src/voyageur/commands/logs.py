@@ -6,11 +6,12 @@ import sys
 
 import click
 
-from voyageur.show.output import aside
+from voyageur.commands.completing import run_argument
+from voyageur.show.output import aside, write
 
 
 @click.command("logs")
-@click.argument("name", metavar="RUN")
+@run_argument("name", metavar="RUN")
 @click.option("-f", "--follow", "following", is_flag=True, help="go on until the run ends")
 @click.option("-n", "--lines", type=click.IntRange(min=0), help="only the last so many lines")
 def command(name: str, following: bool, lines: int | None) -> None:
@@ -30,4 +31,4 @@ def command(name: str, following: bool, lines: int | None) -> None:
         _, verdict = runs.look(run)
         aside(f"{run.id} has written nothing yet: {verdict.state.value} {verdict.because}".rstrip())
         return
-    Log(run.log, sys.stdout.buffer, lines).copy()
+    Log(run.log, write, lines).copy()

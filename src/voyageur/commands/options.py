@@ -8,8 +8,10 @@ from typing import Any, TypeVar
 
 import click
 
+from voyageur.commands import completing
 from voyageur.errors import SpecError
 from voyageur.spec import Given
+from voyageur.spec.toml import text_of
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -33,10 +35,28 @@ _FLAGS: dict[str, tuple[tuple[str, ...], str]] = {
 }
 
 
+_COMPLETED: dict[str, completing.Completer] = {
+    "site": completing.one_of(completing.sites),
+    "experiment": completing.one_of(completing.experiments),
+    "launch.with": completing.one_of(completing.launch_styles),
+    "scratch": completing.folders,
+}
+
+
+class ProgramWords(click.Argument):
+    """All words from the first that is no option: those behind it are the program's, `-e 10` included."""
+
+    def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
+        super().add_to_parser(parser, ctx)
+        parser.allow_interspersed_args = False
+
+
 def wish_options(function: F) -> F:
     """Adds the flags and the command after `--`; the function gets them as one `wish`."""
     for key, (names, text) in reversed(_FLAGS.items()):
-        function = click.option(*names, key.replace(".", "__"), metavar="VALUE", help=text)(function)
+        function = click.option(
+            *names, key.replace(".", "__"), metavar="VALUE", help=text, shell_complete=_COMPLETED.get(key)
+        )(function)
     function = click.option(
         "-C",
         "--config",
@@ -44,7 +64,14 @@ def wish_options(function: F) -> F:
         metavar="FILE",
         help="another project file, or a text file that holds only the command",
     )(function)
-    return click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND]")(function)
+    return click.argument(
+        "command",
+        cls=ProgramWords,
+        nargs=-1,
+        type=click.UNPROCESSED,
+        metavar="[-- COMMAND]",
+        shell_complete=completing.files,
+    )(function)
 
 
 class Wish:
@@ -72,6 +99,19 @@ class Wish:
             )
         if config.suffix == ".toml":
             return config.absolute()
-        text = config.read_text(encoding="utf-8").replace("\\\n", " ")
-        self.flags.setdefault("command", Given(text, str(config)))
+        self.flags.setdefault("command", Given(_command_in(config), str(config)))
         return None
+
+
+def _command_in(config: Path) -> str:
+    """The only line of a text file that is no comment; a backslash at its end makes it go on."""
+    lines = [line.strip() for line in text_of(config).replace("\\\n", " ").splitlines()]
+    commands = [line for line in lines if line and not line.startswith("#")]
+    if len(commands) == 1:
+        return commands[0]
+    what = f"holds {len(commands)} commands, and a run has one" if commands else "holds no command"
+    raise SpecError(
+        f"{config} {what}",
+        facts=commands[:3],
+        hint=f"end a line with a backslash to go on with the next; a script of several starts with `-- bash {config}`",
+    )

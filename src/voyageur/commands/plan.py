@@ -17,17 +17,21 @@ from voyageur.show.output import emit, emit_json
 @click.option("--script", "only_script", is_flag=True, help="only the script")
 def command(as_json: bool, files: bool, only_script: bool, **typed: Any) -> None:
     """Show every decision with its reason, and the script. Touches nothing."""
-    from voyageur.commands.planning import plan_from
+    from msgspec.structs import replace
+
+    from voyageur.commands.planning import plan_from, unset_secrets
     from voyageur.plan import document
     from voyageur.show.plan import files_text, plan_text
-    from voyageur.show.style import has_colours
+    from voyageur.show.style import columns, has_colours
 
     planned = plan_from(Wish(**typed))
+    unset = tuple(f"the secret {name} is not set in this shell" for name in unset_secrets(planned.spec))
+    plan = replace(planned.plan, notes=planned.plan.notes + unset)
     if as_json:
         selection = planned.package.selection
         emit_json(
             {
-                **document(planned.plan),
+                **document(plan),
                 "script": planned.script,
                 "files": list(selection.files),
                 "left_out": {item.name: item.because for item in selection.left_out},
@@ -38,4 +42,4 @@ def command(as_json: bool, files: bool, only_script: bool, **typed: Any) -> None
     elif only_script:
         emit(planned.script.rstrip("\n"))
     else:
-        emit(plan_text(planned.plan, planned.script, has_colours()))
+        emit(plan_text(plan, planned.script, has_colours(), columns()))

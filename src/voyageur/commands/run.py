@@ -3,12 +3,32 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from voyageur.commands.options import Wish, wish_options
+from voyageur.errors import ClusterError, SpecError
 from voyageur.show.output import aside
+
+if TYPE_CHECKING:
+    from voyageur.engines import Engine
+    from voyageur.record import Run
+    from voyageur.runs import Runs
+
+
+def _cancel(runs: Runs, engine: Engine, run: Run) -> None:
+    """What was begun is ended; a second ^C leaves it to the job's own keeper."""
+    from voyageur.commands.following import follow
+
+    run.note("cancel asked")
+    run = run.reread()
+    if run.job is not None:
+        with suppress(ClusterError):  # it has ended in this very moment
+            engine.cancel(run)
+        runs.remember(*follow(runs, run, quietly=True))
+    aside(f"\n{run.id} was cancelled; its folder: {run.folder}")
 
 
 @click.command("run")
@@ -18,7 +38,6 @@ def command(**typed: Any) -> None:
     from voyageur.commands import session
     from voyageur.commands.following import follow
     from voyageur.commands.planning import make_run, plan_from
-    from voyageur.errors import SpecError
     from voyageur.show.runs import summary_line
     from voyageur.show.style import has_colours
 
@@ -29,17 +48,12 @@ def command(**typed: Any) -> None:
     for note in planned.plan.notes:
         aside(f"note: {note}")
     run = make_run(planned)
-    engine = session.engine_of("local")
-    engine.submit(run)
-    run = run.reread()
-    runs = session.runs()
+    engine, runs = session.engine_of("local"), session.runs()
     try:
+        engine.submit(run)
         run, verdict = follow(runs, run)
     except KeyboardInterrupt:
-        run.note("cancel asked")
-        engine.cancel(run)
-        runs.remember(*follow(runs, run, quietly=True))
-        aside(f"\n{run.id} was cancelled; its folder: {run.folder}")
+        _cancel(runs, engine, run)
         raise
     runs.remember(run, verdict)
     aside(summary_line(run, verdict, has_colours(sys.stderr)))

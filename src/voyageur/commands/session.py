@@ -128,8 +128,11 @@ def runs() -> Runs:
 
 
 def _scratch_asked_for() -> str | None:
-    """A project file that cannot be read must not hide the runs that there are."""
-    here = Path.cwd()
+    """A project file that cannot be read must not hide the runs that there are; nor must a folder that is gone."""
+    try:
+        here = Path.cwd()
+    except OSError:
+        return environment().get("VOY_SCRATCH")
     settings = [folder / name for folder in (here, *here.parents) for name in ("voyageur.toml", "pyproject.toml")]
     user_file = places.user_file(environment())
     if not any(file.is_file() for file in [user_file, *settings]):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import click
 
+from voyageur.commands.completing import run_argument
 from voyageur.show.output import emit, emit_json
 
 
 @click.command("status")
-@click.argument("names", nargs=-1, metavar="[RUN]...")
+@run_argument("names", nargs=-1, metavar="[RUN]...")
 @click.option("--all", "everything", is_flag=True, help="all runs, not only the latest")
 @click.option("--json", "as_json", is_flag=True, help="one JSON document")
 def command(names: tuple[str, ...], everything: bool, as_json: bool) -> None:

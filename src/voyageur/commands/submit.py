@@ -23,7 +23,11 @@ def command(as_json: bool, **typed: Any) -> None:
     planned = plan_from(Wish(**typed))
     session.check_can_submit(planned.site)
     run = make_run(planned)
-    job = session.engine_for(planned.site).submit(run)
+    try:
+        job = session.engine_for(planned.site).submit(run)
+    except KeyboardInterrupt:
+        aside(f"\n{run.id} may have been submitted: `voy status {run.id}` looks for it, `voy cancel {run.id}` ends it")
+        raise
     session.runs().remember(run.reread(), Verdict(state=State.PENDING))
     for note in planned.plan.notes:
         aside(f"note: {note}")

@@ -26,9 +26,9 @@ VERBS = {
 _STORY = """Carry a program that works here to a Slurm cluster, and bring the results home.
 
 \b
-  voy init                               look at this project, write voyageur.toml
-  voy plan -- python train.py            what would happen, and why
-  voy run -- python train.py             on this machine, without Slurm
+  voy init                          look at this project, write voyageur.toml
+  voy plan -- python train.py       what would happen, and why
+  voy run -- python train.py        on this machine, without Slurm
   voy submit -g 2 -t 3h -- python train.py
   voy status; voy logs RUN -f; voy wait RUN; voy cancel RUN
 """
@@ -48,6 +48,8 @@ class Verbs(click.Group):
         self, context: click.Context, arguments: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if arguments and arguments[0] not in VERBS:
+            if context.resilient_parsing:  # the shell completes; a message would stand in the middle of the line
+                return None, None, arguments
             raise _no_such_verb(arguments[0])
         return super().resolve_command(context, arguments)
 
@@ -64,16 +66,16 @@ def _no_such_verb(wrong: str) -> SpecError:
     return SpecError(f"there is no verb `{wrong}`", hint=hint)
 
 
-@click.group(cls=Verbs, help=_STORY, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(cls=Verbs, help=_STORY, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80})
 @click.version_option(__version__, "-V", "--version", prog_name="voyageur")
 def voy() -> None:
     pass
 
 
-def run_verb() -> int:
+def run_verb(arguments: list[str]) -> int:
     """The exit code; a mistake on the command line comes out as an error of ours, with a hint."""
     try:
-        code = voy.main(prog_name="voy", standalone_mode=False)
+        code = voy.main(arguments, prog_name="voy", standalone_mode=False)
         return code if isinstance(code, int) else 0
     except click.exceptions.Abort:
         return 130

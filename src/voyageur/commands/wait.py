@@ -7,11 +7,12 @@ import time
 
 import click
 
+from voyageur.commands.completing import run_argument
 from voyageur.show.output import emit, emit_json
 
 
 @click.command("wait")
-@click.argument("names", nargs=-1, required=True, metavar="RUN...")
+@run_argument("names", nargs=-1, required=True, metavar="RUN...")
 @click.option("--timeout", metavar="TIME", help="give up waiting after this long, like 10m; the runs go on")
 @click.option("--json", "as_json", is_flag=True, help="one JSON document")
 def command(names: tuple[str, ...], timeout: str | None, as_json: bool) -> None:

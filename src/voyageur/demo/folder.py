@@ -23,7 +23,7 @@ def check_numpy() -> None:
 
 def make_folder(folder: Path) -> Path:
     """A new folder with a copy of the demo's project; one that is there already is never touched."""
-    folder = folder.absolute()
+    folder = _whole(folder)
     if folder.is_symlink() or folder.exists():
         raise SpecError(
             f"{folder} is already there",
@@ -42,6 +42,16 @@ def make_folder(folder: Path) -> Path:
             hint="choose a place where you may write: `voy demo --into ~/voyageur-demo`",
         ) from None
     return folder
+
+
+def _whole(folder: Path) -> Path:
+    try:
+        return folder.absolute()
+    except FileNotFoundError:
+        raise SpecError(
+            "the folder you are in does not exist any more",
+            hint="change to one that does: `cd`, then `voy demo`",
+        ) from None
 
 
 def _settle(folder: Path) -> None:

@@ -11,7 +11,10 @@ from voyageur.record import Run, Sighting
 
 
 class Sought(Struct, frozen=True, kw_only=True):
-    """A run to ask about: its folder's path as the key, the job it is believed to be, the name that job must have."""
+    """A run to ask about: its folder's path as the key, the job it is believed to be, the name that job must have.
+
+    Without a job it is one whose submission was not answered, to be found by its name.
+    """
 
     key: str
     job: str
@@ -28,12 +31,6 @@ class Engine(Protocol):
         """One question about all of them, answered by their keys."""
         ...
 
-    def find(self, run: Run) -> str | None:
-        """The job that carries this run's name, when the answer to its submission was lost."""
+    def cancel(self, run: Run) -> None:
+        """Ask it to end. Raises ClusterError when nobody could be asked."""
         ...
-
-    def never_arrived(self, run: Run) -> bool:
-        """Everybody who could know of this run's job has answered, and none does."""
-        ...
-
-    def cancel(self, run: Run) -> None: ...

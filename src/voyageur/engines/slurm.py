@@ -7,6 +7,7 @@ and a job that comes twice all the same finds the claim taken and leaves.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -80,10 +81,13 @@ class SlurmEngine:
             if reply is Reply.UNREACHED:
                 raise self._unreached(run, answer)
             run.note("answer lost", reason=" / ".join(_words(answer, ["sbatch"])))
-            if job := self._find_patiently(run):
+            patience = 1 if reply is Reply.UNCLEAR else 2 * self.message_timeout.seconds + 5
+            if job := self._find_patiently(run, patience):
                 return self._accepted(run, job)
-            if last_try or not self.never_arrived(run):
+            if not self.never_arrived(run):
                 break
+            if last_try or reply is Reply.UNCLEAR:  # should it arrive yet, it finds that it was refused, and leaves
+                raise self._refused(run, answer)
         raise ClusterError(
             f"it is not known whether Slurm took {run.id}",
             facts=[*_words(answer, ["sbatch"]), f"script: {run.script} (kept)"],
@@ -95,7 +99,8 @@ class SlurmEngine:
         return self.host.run(argv, folder=PurePosixPath(run.folder), patience=slurm_text.SUBMIT_PATIENCE)
 
     def _accepted(self, run: Run, job: str) -> str:
-        run.note("submitted", job=job)
+        with contextlib.suppress(OSError):  # a full disk; the job is found again by its name
+            run.note("submitted", job=job)
         return job
 
     def _refused(self, run: Run, answer: Answer) -> ClusterError:
@@ -116,9 +121,9 @@ class SlurmEngine:
             hint="submit again when `scontrol ping` says it is up",
         )
 
-    def _find_patiently(self, run: Run) -> str | None:
+    def _find_patiently(self, run: Run, seconds: float) -> str | None:
         """A controller that was too busy to answer sbatch may need a while to show the job."""
-        deadline = time.monotonic() + 2 * self.message_timeout.seconds + 5
+        deadline = time.monotonic() + seconds
         for pause in _growing_pauses():
             if job := self.find(run):
                 return job
@@ -139,7 +144,10 @@ class SlurmEngine:
         return None
 
     def never_arrived(self, run: Run) -> bool:
-        """Both the queue and, where there is one, the accounting answered, and neither has it."""
+        """Both the queue and, where there is one, the accounting answered, and neither has it.
+
+        A request that still sits in a hung controller's socket may arrive yet; then the run's claim holds it off.
+        """
         answers = [self.host.run(argv, patience=_PATIENCE) for argv in self._searches(run)]
         queue, accounting = answers
         settled = accounting.ok or _DISABLED in accounting.errors
@@ -164,44 +172,88 @@ class SlurmEngine:
             return _all(sought, Sighting(answered=False, problem="this machine has no squeue"))
         if not answer.ok:
             return _all(sought, Sighting(answered=False, problem=_words(answer, ["squeue"])[-1]))
-        queue = {row.job: row for row in slurm_text.queue_rows(answer.output, mark)}
-        found = {one.key: Sighting(answered=True, row=row) for one in sought if (row := _own_row(one, queue))}
+        queue = slurm_text.queue_rows(answer.output, mark)
+        by_id = {row.job: row for row in queue}
+        by_name = {row.name: row for row in reversed(queue)}
+        found = {one.key: Sighting(answered=True, row=row) for one in sought if (row := _own_row(one, by_id, by_name))}
         unclear = [one for one in sought if one.key not in found or _needs_exit_code(found[one.key])]
-        return found | self._look_back(unclear, found)
+        known, lost = [one for one in unclear if one.job], [one for one in unclear if not one.job]
+        return found | self._look_back(known, found) | self._look_for_names(lost, found)
 
     def _look_back(self, unclear: Sequence[Sought], found: dict[str, Sighting]) -> dict[str, Sighting]:
         """One question to the accounting about those that the controller has forgotten, or knows no exit code of."""
         if not unclear:
             return {}
         mark = os.urandom(8).hex()
-        since = datetime.fromtimestamp(min(one.since for one in unclear) - _CLOCKS_APART)
-        try:
-            argv = slurm_text.accounting_argv((one.job for one in unclear), since, mark)
-            answer = self.host.run(argv, patience=_PATIENCE)
-        except FileNotFoundError:
-            answer = Answer(code=0, output="", errors="")
-        if not answer.ok and _DISABLED not in answer.errors:
-            unanswered = Sighting(answered=False, problem=_words(answer, ["sacct"])[-1])
-            return {one.key: found.get(one.key, unanswered) for one in unclear}
+        answer = self._ask_accounting(slurm_text.accounting_argv((one.job for one in unclear), _since(unclear), mark))
+        if problem := _no_answer(answer):
+            return {one.key: found.get(one.key, problem) for one in unclear}
         rows: dict[str, list[JobRow]] = {}
         for row in slurm_text.accounting_rows(answer.output, mark):
             rows.setdefault(row.job, []).append(row)
         absent = Sighting(answered=True)
         return {one.key: _from_accounting(one, rows.get(one.job, []), found.get(one.key, absent)) for one in unclear}
 
+    def _look_for_names(self, lost: Sequence[Sought], found: dict[str, Sighting]) -> dict[str, Sighting]:
+        """One question about all whose submission was not answered."""
+        if not lost:
+            return {}
+        mark = os.urandom(8).hex()
+        answer = self._ask_accounting(
+            slurm_text.accounting_by_name_argv((one.job_name for one in lost), _since(lost), mark)
+        )
+        if problem := _no_answer(answer):
+            return {one.key: found.get(one.key, problem) for one in lost}
+        rows: dict[str, JobRow] = {}
+        for row in slurm_text.accounting_rows(answer.output, mark):
+            if not row.step and not row.was_refused:
+                rows.setdefault(row.name, row)
+        absent = Sighting(answered=True)
+        return {
+            one.key: found.get(
+                one.key, Sighting(answered=True, row=rows[one.job_name]) if one.job_name in rows else absent
+            )
+            for one in lost
+        }
+
+    def _ask_accounting(self, argv: list[str]) -> Answer:
+        try:
+            return self.host.run(argv, patience=_PATIENCE)
+        except FileNotFoundError:
+            return Answer(code=0, output="", errors="")
+
     # ── cancel ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def cancel(self, run: Run) -> None:
-        job = run.job or self.find(run)
-        if job is None:
-            raise ClusterError(f"{run.id} has no job that Slurm knows of", hint=f"`voy status {run.id}` looks for it")
-        answer = self.host.run(slurm_text.cancel_argv([job]), patience=_PATIENCE)
+        """All jobs that carry the run's name: its id may have been given to another job, and a lost answer may have
+        left two of its own."""
+        queue = self.host.run(slurm_text.find_in_queue_argv(run.record.job_name), patience=_PATIENCE)
+        if not queue.ok:
+            raise _not_cancelled(run, _words(queue, ["squeue"]))
+        jobs = slurm_text.jobs_found(queue.output)
+        if not jobs:
+            raise ClusterError(f"Slurm knows no job of {run.id}", hint=f"`voy status {run.id}` looks for it")
+        answer = self.host.run(slurm_text.cancel_argv(jobs), patience=_PATIENCE)
         if not answer.ok and "Invalid job id" not in answer.errors:
-            raise ClusterError(
-                f"Slurm did not cancel {run.id}",
-                facts=_words(answer, ["scancel"]),
-                hint=f"`voy status {run.id}` tells whether it still runs; then cancel again",
-            )
+            raise _not_cancelled(run, _words(answer, ["scancel"]))
+
+
+def _not_cancelled(run: Run, facts: list[str]) -> ClusterError:
+    return ClusterError(
+        f"Slurm did not cancel {run.id}",
+        facts=facts,
+        hint=f"`voy status {run.id}` tells whether it still runs; then cancel again",
+    )
+
+
+def _since(sought: Sequence[Sought]) -> datetime:
+    return datetime.fromtimestamp(min(one.since for one in sought) - _CLOCKS_APART)
+
+
+def _no_answer(answer: Answer) -> Sighting | None:
+    if answer.ok or _DISABLED in answer.errors:
+        return None
+    return Sighting(answered=False, problem=_words(answer, ["sacct"])[-1])
 
 
 def _growing_pauses() -> Iterator[float]:
@@ -215,9 +267,9 @@ def _all(sought: Sequence[Sought], sighting: Sighting) -> dict[str, Sighting]:
     return {one.key: sighting for one in sought}
 
 
-def _own_row(one: Sought, queue: dict[str, JobRow]) -> JobRow | None:
+def _own_row(one: Sought, by_id: dict[str, JobRow], by_name: dict[str, JobRow]) -> JobRow | None:
     """A controller that crashed may give a job's id to another job, so the name must agree too."""
-    row = queue.get(one.job)
+    row = by_id.get(one.job) if one.job else by_name.get(one.job_name)
     return row if row and row.name == one.job_name else None
 
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from voyageur.plan.model import Choice, Export, Folders, FrozenCode, Identity, Shape, Surroundings
 from voyageur.runtime import folder as run_folder
 from voyageur.site import Site
 from voyageur.spec import Spec
+from voyageur.spec.home import expand_home
 from voyageur.units import Duration
 
 # What may come along from the submitting shell: who I am and where my files are. Not PATH, not modules, not conda.
 INHERITED = ("HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "SCRATCH", "SLURM_CONF")
+# Where a job looks for programs before its login shell, its modules and its virtual environment add to it.
+STANDARD_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 def decide_modules(spec: Spec, site: Site) -> Choice[tuple[str, ...]]:
@@ -26,7 +27,7 @@ def decide_modules(spec: Spec, site: Site) -> Choice[tuple[str, ...]]:
 def decide_activation(spec: Spec, around: Surroundings) -> Choice[str | None]:
     """The script to source, so that the job has the Python that the user has been working with."""
     if spec.env.venv:
-        folder = spec.project.root / Path(spec.env.venv).expanduser()
+        folder = spec.project.root / expand_home(spec.env.venv)
         return Choice(value=f"{folder}/bin/activate", because=f"asked for by {spec.source('env.venv')}")
     if around.active_venv:
         return Choice(value=f"{around.active_venv}/bin/activate", because="it was active when this was planned")
@@ -43,6 +44,8 @@ def decide_exports(
     folders: Folders,
     code: FrozenCode,
     shape: Shape,
+    warn: Duration,
+    requeue: bool,
     experiment: str,
 ) -> tuple[Export, ...]:
     run = str(folders.run)
@@ -63,6 +66,8 @@ def decide_exports(
         Export(name="VOY_CHECKPOINTS", value=str(folders.checkpoints)),
         Export(name="VOY_STOP_FILE", value=f"{run}/{run_folder.STOP}", because="appears when the time is nearly up"),
         Export(name="VOY_TIME_LIMIT", value=str(limit.seconds), because="seconds"),
+        Export(name="VOY_WARN", value=str(warn.seconds), because="seconds before that, the warning comes"),
+        Export(name="VOY_REQUEUE", value=str(int(requeue)), because="1: after a preemption it comes back"),
         Export(
             name="VOY_GRACE",
             value=str(max(1, site.kill_wait.seconds - 2)),

@@ -17,6 +17,12 @@ def decide_folders(scratch: str, project: str, experiment: str, identity: Identi
             facts=[repr(scratch)],
             hint="choose another with `--scratch`",
         )
+    if "\\" in scratch:
+        raise SpecError(
+            "the scratch folder's name holds a backslash, and Slurm drops it from paths",
+            facts=[scratch],
+            hint="choose another with `--scratch`",
+        )
     if experiment == RUNS:
         raise SpecError(f"an experiment cannot be called `{RUNS}`", hint="the runs' own folder has that name")
     own = PurePosixPath(scratch) / folder_name(project)

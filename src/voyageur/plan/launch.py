@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from voyageur.plan.model import Shape
 
-TASK = ("$VOY_PYTHON", "$VOY_RUN_DIR/runtime.pyz", "task", "--")
+TASK = ("$VOY_PYTHON", "-I", "$VOY_RUN_DIR/runtime.pyz", "task", "--")
 
 
 def launch_words(launch: str, shape: Shape) -> tuple[str, ...]:

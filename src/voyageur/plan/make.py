@@ -9,8 +9,8 @@ from voyageur.plan.folders import decide_folders
 from voyageur.plan.identity import slug_of_command
 from voyageur.plan.launch import launch_words
 from voyageur.plan.model import Choice, Folders, FrozenCode, Identity, Plan, Surroundings
+from voyageur.plan.notes import notes_on
 from voyageur.plan.shape import decide_launch, decide_shape
-from voyageur.plan.words import check_words
 from voyageur.site import Policy, Site
 from voyageur.spec import Spec
 from voyageur.units import Duration
@@ -32,7 +32,10 @@ def folders_for(spec: Spec, around: Surroundings, identity: Identity) -> Folders
     return decide_folders(around.scratch, spec.project.name, experiment_of(spec), identity)
 
 
-def make_plan(spec: Spec, site: Site, around: Surroundings, identity: Identity, code: FrozenCode) -> Plan:
+def make_plan(
+    spec: Spec, site: Site, around: Surroundings, identity: Identity, code: FrozenCode, notes: tuple[str, ...] = ()
+) -> Plan:
+    """`notes`: what was found out about the code and the program; the plan has some of its own."""
     folders = folders_for(spec, around, identity)
     launch = decide_launch(spec)
     shape = decide_shape(spec, site, launch.value)
@@ -70,13 +73,15 @@ def make_plan(spec: Spec, site: Site, around: Surroundings, identity: Identity, 
             folders=folders,
             code=code,
             shape=shape,
+            warn=warn.value,
+            requeue=requeue.value,
             experiment=experiment_of(spec),
         ),
         modules=decide_modules(spec, site),
         activate=decide_activation(spec, around),
         launch_words=launch_words(launch.value, shape),
         secrets=spec.env.secrets,
-        notes=tuple(check_words(spec.command)) + _conda_note(around),
+        notes=(*notes_on(spec, site, around), *notes),
     )
 
 
@@ -109,12 +114,3 @@ def _requeue(spec: Spec) -> Choice[bool]:
     if spec.says("requeue"):
         return Choice(value=spec.requeue, because=f"asked for by {spec.source('requeue')}")
     return Choice(value=True, because="a node that fails, or a preemption, is no reason to lose the run")
-
-
-def _conda_note(around: Surroundings) -> tuple[str, ...]:
-    if around.conda and not around.active_venv:
-        return (
-            f"the conda environment {around.conda} is active here but is not taken into the job; "
-            "make a virtual environment, or set `env.venv`",
-        )
-    return ()

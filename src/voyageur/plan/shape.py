@@ -31,7 +31,7 @@ def decide_launch(spec: Spec) -> Choice[str]:
     if asked not in STYLES:
         raise SpecError(
             f"unknown launch style `{asked}`",
-            facts=[f"{name}: {what}" for name, what in STYLES.items()],
+            facts=[_asked(spec, "launch.with"), *(f"{name}: {what}" for name, what in STYLES.items())],
             hint=f"did you mean `{nearest(asked, STYLES) or 'per-node'}`?",
         )
     if asked == "plain" and resources.nodes > 1:

@@ -18,10 +18,10 @@ class Example(NamedTuple):
     what: str
 
 
-# In the order of the file. The values are those that somebody might write, not the defaults.
+# In the order of the file. The values are those that somebody might write, not the defaults. `experiment` is not among
+# them: the tables below are offered instead, and TOML does not allow both in one file.
 EXAMPLES = (
     Example("command", "python train.py --out {checkpoints}", "filled in: {checkpoints} {scratch} {tmp} {run}"),
-    Example("experiment", "baseline", "names the run and its checkpoints; by default after the command"),
     Example("project", "my-project", "the project's folder on scratch; by default this folder's name"),
     Example("site", "slurm", "`local`, `slurm` or a profile; by default Slurm where there is one"),
     Example("account", "def-prof", "whom to charge"),
@@ -105,7 +105,10 @@ def _sites(found: Found) -> Iterator[str]:
 
 def _experiments(found: Found) -> Iterator[str]:
     if not found.experiments:
-        yield _lined("# [experiment.baseline]", "`voy submit -e baseline`: any key from above, laid over it")
+        yield _lined(
+            "# [experiment.baseline]",
+            "`voy submit -e baseline`: any key from above, laid over it; -e alone only names the run",
+        )
         yield '# command = "python train.py --lr 0.1 --out {checkpoints}"'
         return
     for name, findings in found.experiments.items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -24,10 +25,11 @@ class Tree:
         return [name for name in self.names if name.endswith(ends)]
 
     def text(self, name: str) -> str:
-        """Empty when it cannot be read or is too long for a program."""
+        """Empty when it is no file, cannot be read, or is too long for a program. A pipe would be waited for."""
         path = self.root / name
         try:
-            if path.stat().st_size > _LONGEST_TEXT:
+            found = path.stat()
+            if not stat.S_ISREG(found.st_mode) or found.st_size > _LONGEST_TEXT:
                 return ""
             return path.read_text(encoding="utf-8", errors="replace")
         except OSError:

@@ -16,7 +16,7 @@ _PACKAGE_FILES = ("requirements.txt", "uv.lock", "poetry.lock", "Pipfile", "pypr
 _CONDA_FILES = ("environment.yml", "environment.yaml", "conda.yml")
 
 
-def look(root: Path, environment: Mapping[str, str], has_gpus: bool) -> Found:
+def look(root: Path, environment: Mapping[str, str], *, has_gpus: bool, has_slurm: bool) -> Found:
     """`has_gpus`: GPUs can be had from here, on this machine or through its Slurm."""
     tree = Tree(root)
     batches = find_batches(tree)
@@ -25,7 +25,7 @@ def look(root: Path, environment: Mapping[str, str], has_gpus: bool) -> Found:
     found = only_right(
         [
             *([program.command] if program else []),
-            *_slurm(batches),
+            *_slurm(batches, has_slurm),
             *(findings_of(batches[0]) if batches else []),
             *_from_libraries(libraries, has_gpus),
             *_from_data(root),
@@ -43,10 +43,11 @@ def look(root: Path, environment: Mapping[str, str], has_gpus: bool) -> Found:
     )
 
 
-def _slurm(batches: list[Batch]) -> Iterator[Finding]:
+def _slurm(batches: list[Batch], has_slurm: bool) -> Iterator[Finding]:
     """So that what is true on the cluster alone has a table of its own, and `voy run` works without it."""
     if batches:
-        yield Finding(key="site", value="slurm", because=f"{batches[0].name} is a Slurm script")
+        because = f"{batches[0].name} is a Slurm script" + ("" if has_slurm else ", but this machine has no Slurm")
+        yield Finding(key="site", value="slurm", because=because, sure=has_slurm)
 
 
 def _from_libraries(libraries: Libraries, has_gpus: bool) -> Iterator[Finding]:

@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from voyageur.project.batch import Batch
-from voyageur.project.command_text import command_in
+from voyageur.project.command_text import command_in, lines_of
 from voyageur.project.files import Tree
 from voyageur.project.model import Finding
 
@@ -57,11 +57,12 @@ def _python(tree: Tree, environment: Mapping[str, str]) -> str:
 def _from_command_file(tree: Tree) -> Iterator[Finding]:
     for name in tree.names:
         if os.path.basename(name) in _COMMAND_FILES:
-            text = " ".join(line for line in tree.text(name).splitlines() if not line.startswith("#"))
-            line = command_in(text.replace("\\ ", " ").rstrip("\\ "))
+            lines = [line.rstrip("\\ ") for line in lines_of(tree.text(name)) if line and not line.startswith("#")]
+            line = command_in(lines[0]) if lines else None
             if line:
-                because = f"{name}: {line.obstacle}" if line.obstacle else f"{name}, which holds only the command"
-                yield Finding(key="command", value=line.text, because=because, sure=not line.obstacle)
+                obstacle = line.obstacle or ("it holds several commands, this is the first" if len(lines) > 1 else "")
+                because = f"{name}: {obstacle}" if obstacle else f"{name}, which holds only the command"
+                yield Finding(key="command", value=line.text, because=because, sure=not obstacle)
 
 
 def _from_batches(batches: list[Batch]) -> Iterator[Finding]:

@@ -63,9 +63,14 @@ class Run(Struct, frozen=True, kw_only=True):
 
     @property
     def job(self) -> str | None:
-        """The newest job known to belong to this run: what sbatch answered, or what the job itself wrote down."""
-        known = self.last("submitted", "attempt started")
-        return str(known["job"]) if known else None
+        """The newest job known to belong to this run: what sbatch answered, or what the job itself wrote down.
+
+        A second job of the same submission that left at once says nothing about the run.
+        """
+        left = {event.get("job") for event in self.events if event["event"] == "duplicate left"}
+        known = [event for event in self.events if event["event"] in ("submitted", "attempt started")]
+        jobs = [str(event["job"]) for event in known if event.get("job") not in left]
+        return jobs[-1] if jobs else (str(known[-1]["job"]) if known else None)
 
     def note(self, event: str, **facts: Any) -> None:
         files.append_event(str(self.folder), event, **facts)

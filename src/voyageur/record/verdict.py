@@ -30,11 +30,14 @@ class Sighting(Struct, frozen=True, kw_only=True):
 
 
 class Verdict(Struct, frozen=True, kw_only=True):
+    """`first_look` names the event to write down when nothing can be said before a second look."""
+
     state: State
     because: str = ""
     exit_code: int | None = None
     signal: int | None = None
     hint: str = ""
+    first_look: str = ""
 
 
 def without_asking(run: Run) -> Verdict | None:
@@ -59,7 +62,9 @@ def judge(run: Run, sighting: Sighting | None, now: float | None = None) -> Verd
     if known := without_asking(run):
         return known
     if run.job is None:
-        return Verdict(state=State.SUBMITTING, because="Slurm's answer was lost; the job is looked for by its name")
+        return Verdict(
+            state=State.SUBMITTING, because=f"the answer of {_who(run)} was lost; the job is looked for by its name"
+        )
     if sighting is None or not sighting.answered:
         return _unknown(run, sighting, now)
     if sighting.row is None:
@@ -80,11 +85,16 @@ def _by_marker(marker: Json, run: Run) -> Verdict:
     state = _MARKED.get(str(marker.get("end")), State.UNKNOWN)
     code, signum = int(marker.get("exit_code", 0)), int(marker.get("signal", 0))
     first = _first_to_fail(run) if state is State.FAILED else None
+    for_memory = state is State.FAILED and bool(marker.get("oom_kills") or (first and first.get("oom_kills")))
     if first:
         code, signum = max(int(first.get("code", 0)), 0) or code, max(-int(first.get("code", 0)), 0)
     because = _why_it_failed(marker, first, code, signum) if state is State.FAILED else _END_IN_WORDS.get(state, "")
     return Verdict(
-        state=state, because=because, exit_code=code, signal=signum or None, hint=_memory_hint(state, code, signum)
+        state=state,
+        because=f"{because}; the kernel killed a process of it for want of memory" if for_memory else because,
+        exit_code=code,
+        signal=signum or None,
+        hint=_MORE_MEMORY if for_memory else _memory_hint(state, code, signum),
     )
 
 
@@ -108,7 +118,7 @@ _END_IN_WORDS = {
 
 
 def exit_in_words(code: int, signum: int) -> str:
-    if not signum and code > 128:
+    if not signum and code - 128 in signal.valid_signals():
         signum = code - 128
     if signum:
         return f"killed by {signal_in_words(signum)}"
@@ -140,6 +150,9 @@ def signal_in_words(signum: int) -> str:
         return f"signal {signum}"
 
 
+_MORE_MEMORY = "ask for more with `--memory`"
+
+
 def _memory_hint(state: State, code: int, signum: int) -> str:
     if state is State.FAILED and (signum == signal.SIGKILL or code == 128 + signal.SIGKILL):
         return "something killed it without warning, most often for want of memory: try more with `--memory`"
@@ -159,11 +172,13 @@ def _unknown(run: Run, sighting: Sighting | None, now: float) -> Verdict:
         last["event"] if last else "submitted"
     ]
     seen = max(float(last["time"]) if last else run.record.created, run.beat or 0.0)
-    problem = f" ({sighting.problem})" if sighting and sighting.problem else ""
-    return Verdict(
-        state=State.UNKNOWN,
-        because=f"Slurm did not answer{problem}; last known: {word}, {age(now - seen)} ago",
-    )
+    problem = sighting.problem if sighting else ""
+    told = problem if run.record.engine == "local" else f"Slurm did not answer{f' ({problem})' if problem else ''}"
+    return Verdict(state=State.UNKNOWN, because=f"{told}; last known: {word}, {age(now - seen)} ago")
+
+
+def _who(run: Run) -> str:
+    return "this machine" if run.record.engine == "local" else "Slurm"
 
 
 def age(seconds: float) -> str:
@@ -173,28 +188,52 @@ def age(seconds: float) -> str:
     return f"{max(0, int(seconds))} s"
 
 
-def first_look_that_found_nothing(run: Run) -> float | None:
-    """Since its job was last known to be there."""
+NOT_FOUND, NO_MARKER = "not found", "no marker"
+
+
+def first_look(run: Run, event_name: str) -> float | None:
+    """When such a first look was written down, since its job was last known to be there."""
     first = None
     for event in run.events:
         if event["event"] in ("submitted", "attempt started"):
             first = None
-        elif event["event"] == "not found" and first is None:
+        elif event["event"] == event_name and first is None:
             first = float(event["time"])
     return first
 
 
+def _looked_before(run: Run, event_name: str, now: float) -> bool:
+    first = first_look(run, event_name)
+    return first is not None and now - first >= SECOND_LOOK
+
+
 def _absent(run: Run, now: float) -> Verdict:
     """In no answer. A fresh job may not be in the accounting yet, so one look is not enough."""
-    first = first_look_that_found_nothing(run)
-    if first is not None and now - first >= SECOND_LOOK and now - (run.beat or 0.0) > SILENT_SECONDS:
+    if _looked_before(run, NOT_FOUND, now) and now - (run.beat or 0.0) > SILENT_SECONDS:
         return Verdict(
             state=State.LOST,
-            because=f"job {run.job} is known to Slurm no more, and it left no marker",
+            because=f"job {run.job} is known to {_who(run)} no more, and it left no marker",
             hint="its log may tell more; submit it again if need be",
         )
     return Verdict(
-        state=State.UNKNOWN, because=f"Slurm does not list job {run.job}; it is looked for again in a minute"
+        state=State.UNKNOWN,
+        because=f"{_who(run)} does not list job {run.job}; it is looked for again in a minute",
+        first_look=NOT_FOUND,
+    )
+
+
+def _completed(run: Run, now: float) -> Verdict:
+    """Without a marker. A shared file system may show it late: some remember for a minute what was not there."""
+    if _looked_before(run, NO_MARKER, now):
+        return Verdict(
+            state=State.SUSPECT,
+            because=f"{_who(run)} says completed, but the run left no marker of its own",
+            hint="look at its log before you trust its results",
+        )
+    return Verdict(
+        state=State.ENDING,
+        because=f"{_who(run)} says completed; its own marker is looked for again in a minute",
+        first_look=NO_MARKER,
     )
 
 
@@ -214,8 +253,8 @@ def _by_row(run: Run, row: JobRow, steps: tuple[JobRow, ...], now: float) -> Ver
     if row.phase is Phase.ENDING:
         return Verdict(state=State.ENDING, because=row.node_list)
     if row.phase is Phase.UNKNOWN:
-        return Verdict(state=State.UNKNOWN, because=f"Slurm says {row.state}, a state that is not known here")
-    return _ended(row, steps)
+        return Verdict(state=State.UNKNOWN, because=f"{_who(run)} says {row.state}, a state that is not known here")
+    return _ended(run, row, steps, now)
 
 
 _ENDED = {
@@ -230,26 +269,24 @@ _ENDED = {
 }
 
 
-def _ended(row: JobRow, steps: tuple[JobRow, ...]) -> Verdict:
+def _ended(run: Run, row: JobRow, steps: tuple[JobRow, ...], now: float) -> Verdict:
     if any(step.state == "OUT_OF_MEMORY" for step in steps):
         row = JobRow(job=row.job, state="OUT_OF_MEMORY")
     if row.state == "COMPLETED":
-        return Verdict(
-            state=State.SUSPECT,
-            because="Slurm says completed, but the run left no marker of its own",
-            hint="look at its log before you trust its results",
-        )
+        return _completed(run, now)
     state, words = _ENDED.get(row.state, (State.FAILED, ""))
-    hint = "ask for more with `--memory`" if row.state == "OUT_OF_MEMORY" else ""
+    hint = _MORE_MEMORY if row.state == "OUT_OF_MEMORY" else ""
     if (row.exit_code, row.signal) == (0, 53):
         words, hint = (
-            "Slurm could not write the job's log, so the script never ran",
+            f"{_who(run)} could not write the job's log, so the script never ran",
             "was the run's folder removed?",
         )
     if state is State.FAILED and not words:
         known = row.exit_code or row.signal
         words = (
-            exit_in_words(row.exit_code, row.signal) if known else "it failed; Slurm does not say with which exit code"
+            exit_in_words(row.exit_code, row.signal)
+            if known
+            else f"it failed; {_who(run)} does not say with which exit code"
         )
     return Verdict(
         state=state,

@@ -100,7 +100,14 @@ class Child:
     def poll(self) -> Optional[int]:
         return self._process.poll()
 
-    def watch(self, mailbox: Mailbox, beat: Callable[[], None], every: float, on_signal: Callable[[int], None]) -> int:
+    def watch(
+        self,
+        mailbox: Mailbox,
+        beat: Callable[[], None],
+        every: float,
+        on_signal: Callable[[int], None],
+        helper: Callable[[], int] = lambda: 0,
+    ) -> int:
         """Until it ends; returns its exit code, or minus the signal that ended it. Short runs are sampled as well."""
         between = min(1.0, every)
         due = time.monotonic() + between
@@ -113,6 +120,7 @@ class Child:
             for signum in mailbox.wait(pause):
                 if signum != signal.SIGCHLD:
                     on_signal(signum)
+            processes.reap_strangers((self.pid, helper()))
             self.press()
             if time.monotonic() >= due:
                 beat()

@@ -20,10 +20,12 @@ LOG = "output.log"
 MARKER = "done.json"
 STOP = "stop"
 SECRETS = "secrets.json"
+RESERVE = "reserve"  # room for the marker; gone when it has ended
 WRITTEN = "written-%s-%s.tar"  # attempt, node
 
 BY_HAND = "by-hand"  # the submission's name when somebody typed `sbatch job.sh`
 BEAT_SECONDS = 15.0
+_LOCK_SECONDS = 3.0
 SILENT_SECONDS = 90.0  # six missed beats: whoever held the attempt is gone, or cannot write
 
 Json = Dict[str, Any]
@@ -93,8 +95,16 @@ def append_event(folder: str, event: str, **facts: Any) -> None:
 
 
 def _lock(descriptor: int) -> None:
-    with contextlib.suppress(OSError):  # a file system without locks: a single write of one line is the best there is
-        fcntl.lockf(descriptor, fcntl.LOCK_EX)
+    """For a moment at most. Without a lock, or on a file system that has none, one write of one line has to do."""
+    deadline = time.monotonic() + _LOCK_SECONDS
+    while True:
+        try:
+            fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except OSError as problem:
+            if problem.errno not in (errno.EACCES, errno.EAGAIN) or time.monotonic() > deadline:
+                return
+        time.sleep(0.01)
 
 
 def _mend(descriptor: int) -> str:
@@ -115,7 +125,7 @@ def _events(path: str) -> Iterator[Json]:
                     event = json.loads(line)
                     if isinstance(event, dict) and "event" in event:
                         yield event
-    except FileNotFoundError:
+    except OSError:
         return
 
 

@@ -28,12 +28,9 @@ class NodeFolderError(Exception):
 
 
 class NodeFolder:
-    """`path` is SLURM_TMPDIR for the program. Where the site has made one, only what we put in is ours."""
-
-    def __init__(self, path: str, token: str, ours: bool) -> None:
+    def __init__(self, path: str, token: str) -> None:
         self.path = path
         self.token = token
-        self.ours = ours
         self.code = os.path.join(path, "code")
         self._lock = self._enter()
         if os.fstat(self._lock).st_size == 0:
@@ -43,8 +40,7 @@ class NodeFolder:
         """The shared lock on the folder's mark; again, if another task of this node is removing the folder just now."""
         while True:
             try:
-                if self.ours:
-                    _make_private(self.path)
+                _make_private(self.path)
                 lock = os.open(os.path.join(self.path, MARK), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
             except FileNotFoundError:
                 continue
@@ -100,28 +96,18 @@ class NodeFolder:
     def _remove(self) -> None:
         if (read_json(os.path.join(self.path, MARK)) or {}).get("token") != self.token:
             return
-        if self.ours:
-            # Out of the way first: whoever comes now makes a folder of its own, and never stands in a half-removed one.
-            gone = "%s.gone-%d" % (self.path, os.getpid())
-            os.rename(self.path, gone)
-            remove_tree(gone)
-        else:
-            remove_tree(self.code)
-            for name in os.listdir(self.path):
-                if name == HEARD or name.startswith(MARK):
-                    with contextlib.suppress(OSError):
-                        os.unlink(os.path.join(self.path, name))
+        # Out of the way first: whoever comes now makes a folder of its own, and never stands in a half-removed one.
+        gone = "%s.gone-%d" % (self.path, os.getpid())
+        os.rename(self.path, gone)
+        remove_tree(gone)
 
 
 def open_node_folder(environment: Mapping[str, str], node: str) -> NodeFolder:
-    token = environment["VOY_TOKEN"]
-    site_folder = environment.get("VOY_SITE_TMPDIR", "")
-    if site_folder and os.path.isdir(site_folder):
-        return NodeFolder(site_folder, token, ours=False)
-    base = base_folder(environment)
+    """One of our own, also inside a folder that the site has made for the job: what else is in there is not ours."""
+    token, base = environment["VOY_TOKEN"], base_folder(environment)
     sweep(base)
     name = "voy-%d-%s-%s-%s" % (os.getuid(), token, environment.get("VOY_ATTEMPT", "0"), node)
-    return NodeFolder(os.path.join(base, name), token, ours=True)
+    return NodeFolder(os.path.join(base, name), token)
 
 
 def _make_private(path: str) -> None:
@@ -163,7 +149,12 @@ def _verify(archive: str, checksum: str) -> None:
 
 
 def base_folder(environment: Mapping[str, str]) -> str:
-    return environment.get("VOY_TMP_BASE") or environment.get("TMPDIR") or "/tmp"  # noqa: S108 - made private below
+    """Where the site wants temporary files, if that is a folder on this node."""
+    for name in ("VOY_SITE_TMPDIR", "VOY_TMP_BASE", "TMPDIR"):
+        folder = environment.get(name, "")
+        if os.path.isabs(folder) and os.path.isdir(folder) and os.access(folder, os.W_OK):
+            return folder
+    return "/tmp"  # noqa: S108 - what is made there is made private
 
 
 def sweep(base: str, token: str = "", settled: float = _SETTLED_SECONDS) -> int:

@@ -1,5 +1,6 @@
 """The program's surroundings on one node: its folder, its variables, its command filled in."""
 
+import contextlib
 import os
 import socket
 import sys
@@ -46,8 +47,15 @@ def rescue(place: NodeFolder, environment: Mapping[str, str], stopped: bool) -> 
     except OSError:  # the program has removed its own folder
         return None
     if written:
-        print("voyageur: %s" % written.sentence(), file=sys.stderr, flush=True)
+        with contextlib.suppress(OSError):
+            print("voyageur: %s" % written.sentence(), file=sys.stderr, flush=True)
     return written
+
+
+def _site_folder(environment: Mapping[str, str]) -> str:
+    """The folder that the site has made for the job on this node, where there is one."""
+    folder = environment.get("VOY_SITE_TMPDIR", "")
+    return folder if os.path.isdir(folder) else ""
 
 
 def _variables(environment: Mapping[str, str], place: NodeFolder) -> Dict[str, str]:
@@ -55,7 +63,7 @@ def _variables(environment: Mapping[str, str], place: NodeFolder) -> Dict[str, s
     run_folder = environment["VOY_RUN_DIR"]
     variables.update(
         {
-            "SLURM_TMPDIR": place.path,
+            "SLURM_TMPDIR": _site_folder(environment) or place.path,
             "VOY_TMP": place.path,
             "source_dir": place.code,
             # So that `from voyageur import job` works with nothing installed.

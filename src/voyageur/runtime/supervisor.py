@@ -1,37 +1,26 @@
 """The job's own process, the one that Slurm signals: claims the attempt, runs the program, says truly how it ended."""
 
 import contextlib
-import json
 import os
 import signal
+import subprocess
 import sys
 import time
-from typing import Any, Dict, List, Optional
+from typing import Dict, List, Optional
 
 from voyageur.runtime import program
 from voyageur.runtime.child import WARN, Child, Mailbox
-from voyageur.runtime.folder import (
-    BEAT_SECONDS,
-    BY_HAND,
-    RECORD,
-    SECRETS,
-    STOP,
-    Duplicate,
-    append_event,
-    attempt_path,
-    claim_attempt,
-    newest_attempt,
-    read_events,
-    read_json,
-    write_atomically,
-    write_marker,
-)
+from voyageur.runtime.folder import BEAT_SECONDS, RECORD, Duplicate, read_json
+from voyageur.runtime.ledger import Ledger
+from voyageur.runtime.memory import oom_kills
 from voyageur.runtime.node_folder import NodeFolder, NodeFolderError, base_folder, sweep
 from voyageur.runtime.task import shell_code
 from voyageur.runtime.usage import Facts, Usage, of_all_nodes
 
 MOST_ATTEMPTS = 6  # Slurm itself does not bound how often a job is requeued
 _LIMIT_SLACK = 10.0  # a stop this close to the limit is the limit's
+_WARNED_EARLY = 120.0  # Slurm sends the warning up to a minute early; one that comes earlier than this is no time limit
+_REQUEUE_SECONDS = 20.0
 
 
 class Supervisor:
@@ -39,56 +28,79 @@ class Supervisor:
         self.command = command
         self.through_srun = through_srun
         self.environment = environment
-        self.folder = environment["VOY_RUN_DIR"]
-        self.token = environment["VOY_TOKEN"]
-        self.job = environment.get("SLURM_JOB_ID", "0")
-        self.node = program.node_name(environment)
-        self.started = time.time()
-        self.attempt = 0
-        self.fenced = False
+        self.ledger = Ledger(environment)
         self.usage = Usage()
+        self.oom_before = oom_kills()
+        self.warned_after: Optional[float] = None
+        self.fenced = False
+        self.comes_back = False
         self.child: Optional[Child] = None
         self.place: Optional[NodeFolder] = None
 
     # ── the attempt ──────────────────────────────────────────────────────────────────────────────────────────────────
 
     def run(self, mailbox: Mailbox) -> int:
+        ledger = self.ledger
+        before = ledger.last_event("submitted", "refused", "cancel asked", "cancel failed", "attempt started")
+        if before == "refused" and not ledger.is_by_hand:
+            # The user was told that it would not run, and may have submitted it anew.
+            return self._leave("it was given up before this job began")
         try:
-            self.attempt = claim_attempt(self.folder, self._attempt_facts())
+            ledger.claim()
         except Duplicate as taken:
-            self._note("duplicate left", reason=str(taken))
-            self._say("%s; this job leaves without doing anything" % taken)
-            return 0
-        self.environment["VOY_ATTEMPT"] = str(self.attempt)
-        with contextlib.suppress(OSError):
-            os.unlink(os.path.join(self.folder, STOP))
-        self._note("attempt started", node=self.node, nodes=self.environment.get("SLURM_JOB_NODELIST", self.node))
-        self._say("attempt %d of %s, job %s on %s" % (self.attempt, self.environment["VOY_RUN"], self.job, self.node))
-        self._miss_secrets()
+            return self._leave(str(taken))
+        except OSError as problem:
+            ledger.say("the run's folder cannot be written: %s" % problem)
+            return 1
+        self._announce()
+        if before == "cancel asked" and not ledger.is_by_hand:
+            return self._end_before_start()
+        return self._run_and_clean_up(mailbox)
+
+    def _leave(self, reason: str) -> int:
+        self.ledger.note("duplicate left", reason=reason)
+        self.ledger.say("%s; this job leaves without doing anything" % reason)
+        return 0
+
+    def _announce(self) -> None:
+        ledger = self.ledger
+        self.environment["VOY_ATTEMPT"] = str(ledger.attempt)
+        ledger.note("attempt started", node=ledger.node, nodes=self.environment.get("SLURM_JOB_NODELIST", ledger.node))
+        ledger.say("attempt %d of %s, job %s on %s" % (ledger.attempt, ledger.run, ledger.job, ledger.node))
+        gone = ledger.missing_secrets()
+        if gone:
+            ledger.say("the secrets %s were removed when this run had ended; submit it anew" % ", ".join(gone))
+
+    def _end_before_start(self) -> int:
+        """Cancelled while it waited, and yet here: a second job of the same submission, or one that was requeued."""
+        self.ledger.say("it was cancelled before this job began; nothing is done")
+        self.ledger.note("attempt ended", end="cancelled", code=0)
+        self.ledger.finish("cancelled", 0, {})
+        return 0
+
+    def _run_and_clean_up(self, mailbox: Mailbox) -> int:
         try:
-            return self._attempt(mailbox)
+            code = self._attempt(mailbox)
         finally:
             if self.place:
                 self.place.leave()
-            sweep(base_folder(self.environment), self.token, settled=0)  # what killed tasks left on this node
-
-    def _miss_secrets(self) -> None:
-        """They are removed at the end of a run; somebody who starts its script once more should know."""
-        spec = (read_json(os.path.join(self.folder, RECORD)) or {}).get("spec") or {}
-        names = (spec.get("env.secrets") or {}).get("value")
-        if names and not os.path.exists(os.path.join(self.folder, SECRETS)):
-            self._say("the secrets %s were removed when this run had ended; submit it anew" % ", ".join(names))
+            sweep(base_folder(self.environment), self.ledger.token, settled=0)  # what killed tasks left on this node
+            self.ledger.give_room()
+        if self.comes_back:
+            self._requeue()
+        return code
 
     def _attempt(self, mailbox: Mailbox) -> int:
-        if self.attempt > MOST_ATTEMPTS:
-            return self._fail("it was started %d times without an end; it is not started again" % (self.attempt - 1))
+        if self.ledger.fruitless_attempts() >= MOST_ATTEMPTS:
+            return self._fail("it was started %d times without an end; it is not started again" % MOST_ATTEMPTS)
+        self.ledger.reserve()
         try:
             self.child = self._start()
         except NodeFolderError as problem:
             return self._fail(str(problem))
         except OSError as problem:
             return self._fail("%s cannot be started: %s" % (self.command[0], problem.strerror), 127)
-        code = self.child.watch(mailbox, self._beat, BEAT_SECONDS, self._hear)
+        code = self.child.watch(mailbox, self._beat, BEAT_SECONDS, self._hear, helper=lambda: self.usage.gpus.pid)
         self._rescue()
         return self._end(code)
 
@@ -96,7 +108,7 @@ class Supervisor:
         """Through srun every task prepares its own node; a single process starts right here."""
         grace = float(self.environment.get("VOY_GRACE", "25"))
         if self.through_srun:
-            return Child(self.command, self.environment, self.folder, grace, through_srun=True)
+            return Child(self.command, self.environment, self.ledger.folder, grace, through_srun=True)
         what, self.place = program.prepare(self.command, self.environment)
         return Child(what.argv, what.environment, what.folder, grace)
 
@@ -105,65 +117,52 @@ class Supervisor:
         assert self.child is not None
         written = self.place and program.rescue(self.place, self.environment, self.child.stopped_at is not None)
         if written:
-            self._note("files written", node=self.node, **written.facts())
+            self.ledger.note("files written", node=self.ledger.node, **written.facts())
 
     # ── while it runs ────────────────────────────────────────────────────────────────────────────────────────────────
 
     def _hear(self, signum: int) -> None:
+        """The program first: a shared file system may take longer to answer than the job has left."""
         assert self.child is not None
         if signum == WARN:
-            with contextlib.suppress(OSError):
-                write_atomically(os.path.join(self.folder, STOP), b"time is nearly up\n")
             told = self.child.warn()
-            self._note("warned", told=told)
-            self._say("time is nearly up; " + self._who_was_told(told))
+            self.warned_after = time.time() - self.ledger.started
+            self.ledger.ask_to_stop()
+            self.ledger.note("warned", told=told)
+            self.ledger.say("time is nearly up; " + self._who_was_told(told))
         elif self.child.stopped_at is None:
-            self._note("told to stop", signal=signal.Signals(signum).name)
             self.child.stop()
+            self.ledger.note("told to stop", signal=signal.Signals(signum).name)
 
     def _who_was_told(self, told: int) -> str:
-        assert self.child is not None
-        if self.child.through_srun:
+        if self.through_srun:
             return "every task is told"
         return "the program was told" if told else "the program does not listen to SIGUSR1; the stop file is there"
 
     def _beat(self) -> None:
         assert self.child is not None
         self.usage.sample(self.child.pid)
-        newest = newest_attempt(self.folder)
-        if newest and newest.number > self.attempt:
+        if self.ledger.is_superseded():
             self.fenced = True
-            self._note("fenced", by=newest.number)
             self.child.kill()
-            return
-        self._write_attempt()
-
-    def _write_attempt(self, **more: Any) -> None:
-        facts = dict(self._attempt_facts(), attempt=self.attempt, beat=time.time(), usage=self.usage.facts(), **more)
-        with contextlib.suppress(OSError):  # a full disk must not end a run that could still save its work
-            write_atomically(attempt_path(self.folder, self.attempt), _json(facts))
-
-    def _attempt_facts(self) -> Dict[str, Any]:
-        return {
-            "job": self.job,
-            "submission": self.environment.get("VOY_SUBMISSION") or BY_HAND,
-            "node": self.node,
-            "pid": os.getpid(),
-            "started": self.started,
-            "beat": time.time(),
-        }
+            self.ledger.note("fenced")
+        else:
+            self.ledger.beat(self.usage.facts())
 
     # ── how it ended ─────────────────────────────────────────────────────────────────────────────────────────────────
 
     def _end(self, code: int) -> int:
+        assert self.child is not None
         if self.fenced:
-            self._say("a newer attempt has taken over; this one ends")
+            self.ledger.say("a newer attempt has taken over; this one ends")
             return 0
         how = self._how_it_ended(code)
-        self._write_attempt(ended=time.time())
-        self._note("attempt ended", end=how, code=code)
-        if how != "interrupted":
-            self._finish(how, code)
+        self.ledger.beat(self.usage.facts(), ended=time.time())
+        self.ledger.note("attempt ended", end=how, code=code)
+        if how == "interrupted":
+            self.comes_back = self.child.stopped_at is None
+        else:
+            self.ledger.finish(how, code, self._used(), **self._killed_for_memory())
         return shell_code(code)
 
     def _how_it_ended(self, code: int) -> str:
@@ -173,74 +172,53 @@ class Supervisor:
             if self._cancel_was_asked():
                 return "cancelled"
             return "timeout" if self._limit_is_reached() else "interrupted"
-        if code == 0:
-            return "stopped" if self._warning_was_heard() else "done"
-        return "failed"
+        if code != 0:
+            return "failed"
+        if not self._warning_was_heard():
+            return "done"
+        return "interrupted" if self._was_preempted() else "stopped"
+
+    def _cancel_was_asked(self) -> bool:
+        return self.ledger.last_event("attempt started", "cancel asked", "cancel failed") == "cancel asked"
+
+    def _limit_is_reached(self) -> bool:
+        limit = float(self.environment.get("VOY_TIME_LIMIT", "0"))
+        return bool(limit) and time.time() - self.ledger.started >= limit - _LIMIT_SLACK
 
     def _warning_was_heard(self) -> bool:
         """By the program here, or by a task behind srun."""
         assert self.child is not None
         if self.child.warned or (self.place and self.place.stop_was_seen()):
             return True
-        heard = [event for event in read_events(self.folder) if event["event"] == "warning heard"]
-        return any(event.get("attempt") == self.attempt for event in heard)
+        return bool(self.ledger.own_events("warning heard"))
 
-    def _cancel_was_asked(self) -> bool:
-        return any(event["event"] == "cancel asked" for event in read_events(self.folder))
+    def _was_preempted(self) -> bool:
+        """The warning came long before the limit's own would have, and the job may be put back."""
+        warn, limit = (float(self.environment.get(name, "0")) for name in ("VOY_WARN", "VOY_TIME_LIMIT"))
+        early = self.warned_after is not None and self.warned_after < limit - warn - _WARNED_EARLY
+        return early and self.environment.get("VOY_REQUEUE") == "1"
 
-    def _limit_is_reached(self) -> bool:
-        limit = float(self.environment.get("VOY_TIME_LIMIT", "0"))
-        return bool(limit) and time.time() - self.started >= limit - _LIMIT_SLACK
-
-    def _fail(self, problem: str, code: int = 1) -> int:
-        self._say(problem)
-        self._note("attempt ended", end="failed", problem=problem)
-        self._finish("failed", code, problem=problem)
-        return code
-
-    def _finish(self, how: str, code: int, **more: Any) -> None:
-        newest = newest_attempt(self.folder)
-        if newest and newest.number > self.attempt:
-            return
-        facts = {
-            "run": self.environment["VOY_RUN"],
-            "token": self.token,
-            "attempt": self.attempt,
-            "job": self.job,
-            "node": self.node,
-            "end": how,
-            "exit_code": max(code, 0),
-            "signal": max(-code, 0),
-            "started": self.started,
-            "ended": time.time(),
-            "usage": self._used(),
-        }
-        facts.update(more)
-        write_marker(self.folder, facts, self.token)
+    def _requeue(self) -> None:
+        """A job that ends well while it is being preempted counts as completed; only its own word puts it back."""
+        self.ledger.say("preempted; back into the queue")
         with contextlib.suppress(OSError):
-            os.unlink(os.path.join(self.folder, SECRETS))
+            subprocess.run(["scontrol", "requeue", self.ledger.job], check=False)
+            time.sleep(_REQUEUE_SECONDS)  # Slurm ends this job; one that ends first might still count as completed
 
     def _used(self) -> Facts:
         """Behind srun every node has added up its own tasks."""
-        if not self.through_srun:
-            return self.usage.facts()
-        nodes = [event for event in read_events(self.folder) if event["event"] == "node used"]
-        return of_all_nodes(event for event in nodes if event.get("attempt") == self.attempt)
+        return of_all_nodes(self.ledger.own_events("node used")) if self.through_srun else self.usage.facts()
 
-    # ── saying so ────────────────────────────────────────────────────────────────────────────────────────────────────
+    def _killed_for_memory(self) -> Dict[str, int]:
+        kills = oom_kills() - self.oom_before
+        return {"oom_kills": kills} if kills > 0 else {}
 
-    def _note(self, event: str, **facts: Any) -> None:
-        try:
-            append_event(self.folder, event, attempt=self.attempt, job=self.job, **facts)
-        except OSError as problem:
-            self._say("an event could not be written down: %s" % problem)
-
-    def _say(self, text: str) -> None:
-        print("voyageur: %s" % text, file=sys.stderr, flush=True)
-
-
-def _json(facts: Dict[str, Any]) -> bytes:
-    return json.dumps(facts).encode("utf-8")
+    def _fail(self, problem: str, code: int = 1) -> int:
+        self.ledger.say(problem)
+        self.ledger.beat(self.usage.facts(), ended=time.time())
+        self.ledger.note("attempt ended", end="failed", problem=problem)
+        self.ledger.finish("failed", code, self.usage.facts(), problem=problem)
+        return code
 
 
 def run(command: List[str], through_srun: bool = False) -> int:

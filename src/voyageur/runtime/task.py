@@ -9,6 +9,7 @@ from typing import List
 from voyageur.runtime import program
 from voyageur.runtime.child import STOP_THROUGH_SRUN, WARN, Child, Mailbox
 from voyageur.runtime.folder import BEAT_SECONDS, append_event
+from voyageur.runtime.memory import oom_kills
 from voyageur.runtime.node_folder import NodeFolder, NodeFolderError
 from voyageur.runtime.usage import Usage, on_one_node
 
@@ -25,18 +26,22 @@ def run(command: List[str]) -> int:
     except OSError as problem:
         place.leave()
         return _refuse(environment, "%s cannot be started: %s" % (what.argv[0], problem.strerror), 127)
-    usage = Usage()
+    usage, oom_before = Usage(), oom_kills()
     try:
         code = child.watch(
-            mailbox, lambda: usage.sample(child.pid), BEAT_SECONDS, lambda signum: _hand_on(child, signum)
+            mailbox,
+            lambda: usage.sample(child.pid),
+            BEAT_SECONDS,
+            lambda signum: _hand_on(child, signum),
+            helper=lambda: usage.gpus.pid,
         )
         if child.warned or place.stop_was_seen():
             _note(environment, "warning heard")
         place.write_usage(environment.get("SLURM_PROCID", "0"), usage.facts())
     finally:
         place.leave(lambda: _leave_last(environment, place, child))
-    if code != 0:
-        _note(environment, "task failed", code=code)
+    if code != 0 and child.stopped_at is None:  # else it followed another that had failed, or was cancelled
+        _note(environment, "task failed", code=code, oom_kills=oom_kills() - oom_before)
     return shell_code(code)
 
 

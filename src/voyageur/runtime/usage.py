@@ -4,7 +4,7 @@ import os
 import shutil
 import subprocess
 import time
-from typing import Any, Dict, Iterable, List, NamedTuple
+from typing import Any, Dict, Iterable, List, NamedTuple, Optional
 
 from voyageur.runtime import processes
 
@@ -16,27 +16,52 @@ class Gpu(NamedTuple):
     memory_used: int
 
 
-def gpus() -> List[Gpu]:
-    """One reading of every GPU this process may see; empty without NVIDIA's tool."""
-    tool = shutil.which("nvidia-smi")
-    if not tool:
-        return []
-    query = [tool, "--query-gpu=utilization.gpu,memory.used", "--format=csv,noheader,nounits"]
-    visible = os.environ.get("CUDA_VISIBLE_DEVICES", "")
-    if visible:
-        query.append("--id=" + visible)
-    try:
-        answer = subprocess.run(query, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=10, check=True)
-        rows = [line.split(",") for line in answer.stdout.decode().splitlines() if line.strip()]
-        return [Gpu(float(row[0]), int(float(row[1]) * 2**20)) for row in rows]
-    except (OSError, ValueError, IndexError, subprocess.SubprocessError):
-        return []
+class GpuReader:
+    """NVIDIA's tool, asked now and read the next time: on a sick node it may take for ever to answer."""
+
+    def __init__(self) -> None:
+        self._asked: Optional[subprocess.Popen[bytes]] = None
+
+    @property
+    def pid(self) -> int:
+        return self._asked.pid if self._asked else 0
+
+    def read(self) -> List[Gpu]:
+        """What the last question brought, if it has been answered; then the next question."""
+        if self._asked is not None and self._asked.poll() is None:
+            return []
+        found = self._answer(self._asked) if self._asked else []
+        self._asked = self._ask()
+        return found
+
+    def _ask(self) -> "Optional[subprocess.Popen[bytes]]":
+        tool = shutil.which("nvidia-smi")
+        if not tool:
+            return None
+        query = [tool, "--query-gpu=utilization.gpu,memory.used", "--format=csv,noheader,nounits"]
+        visible = os.environ.get("CUDA_VISIBLE_DEVICES", "")
+        if visible:
+            query.append("--id=" + visible)
+        try:
+            return subprocess.Popen(query, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        except OSError:
+            return None
+
+    def _answer(self, asked: "subprocess.Popen[bytes]") -> List[Gpu]:
+        assert asked.stdout is not None
+        with asked.stdout as answer:
+            rows = [line.split(",") for line in answer.read().decode("utf-8", "replace").splitlines() if line.strip()]
+        try:
+            return [Gpu(float(row[0]), int(float(row[1]) * 2**20)) for row in rows]
+        except (ValueError, IndexError):
+            return []
 
 
 class Usage:
     """Samples of one process and its family. Each counts for the time since the one before it."""
 
     def __init__(self) -> None:
+        self.gpus = GpuReader()
         self.samples = 0
         self.peak_memory = 0
         self.gpu_seconds = 0.0
@@ -49,7 +74,7 @@ class Usage:
         since, self._last = now - self._last, now
         self.samples += 1
         self.peak_memory = max(self.peak_memory, sum(stat.memory for stat in processes.family(root).values()))
-        for gpu in gpus():
+        for gpu in self.gpus.read():
             self.gpu_seconds += since
             self.gpu_busy_seconds += since * gpu.utilization
             self.gpu_peak_memory = max(self.gpu_peak_memory, gpu.memory_used)

@@ -19,7 +19,11 @@ def render(plan: Plan) -> str:
         *_opening(plan),
         *_directives(plan),
         "",
-        *_step(1, "Who and where", [*_block("fresh_start"), *_exports(plan.exports), *_folders(plan)]),
+        *_step(
+            1,
+            "Who and where",
+            [*_block("login_shell"), *_block("fresh_start"), *_exports(plan.exports), *_folders(plan)],
+        ),
         *_step(2, "The program's surroundings", _surroundings(plan)),
         *_step(3, "A Python for the supervisor (the program may use another)", _block("find_python")),
         *_step(4, "The program, as it was given", _command(plan)),
@@ -35,8 +39,7 @@ def render(plan: Plan) -> str:
 
 def _opening(plan: Plan) -> list[str]:
     return [
-        # A login shell: it knows the site's modules without asking the shell that submitted.
-        "#!/bin/bash -l",
+        "#!/bin/bash",
         f"# {plan.identity.run}: written by Voyageur {__version__} for {plan.site}, from {comment(plan.project_root)}",
         f"#   {comment(shlex.join(plan.command))}",
         "# Run it again: sbatch job.sh. Every decision with its reason: plan.json, beside this file.",
@@ -97,4 +100,4 @@ def _launch(plan: Plan) -> Iterator[str]:
     program = " ".join([*words, '"${command[@]}"'])
     yield f"# {plan.launch.value}: {comment(plan.launch.because)}"
     word = "supervise-tasks" if plan.launch_words else "supervise"
-    yield f'exec "$VOY_PYTHON" "$VOY_RUN_DIR/runtime.pyz" {word} -- {program}'
+    yield f'exec "$VOY_PYTHON" -I "$VOY_RUN_DIR/runtime.pyz" {word} -- {program}'

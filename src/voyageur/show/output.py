@@ -2,20 +2,37 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from typing import Any
 
 import msgspec
 
+from voyageur.errors import VoyageurError
+
+
+class OutputError(VoyageurError):
+    """The answer is known, but cannot be written: a full disk, most often."""
+
+    def __init__(self, problem: OSError) -> None:
+        hint = "make room, or send it elsewhere"
+        super().__init__("the output cannot be written", facts=[problem.strerror or str(problem)], hint=hint)
+
+
+def write(data: bytes) -> None:
+    try:
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+    except OSError as problem:
+        raise OutputError(problem) from None
+
 
 def emit(text: str) -> None:
-    sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace") + b"\n")
-    sys.stdout.buffer.flush()
+    write(text.encode("utf-8", "backslashreplace") + b"\n")
 
 
 def emit_json(document: Any) -> None:
-    sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(_valid(document)), indent=2) + b"\n")
-    sys.stdout.buffer.flush()
+    write(msgspec.json.format(msgspec.json.encode(_valid(document)), indent=2) + b"\n")
 
 
 def _valid(value: Any) -> Any:
@@ -30,6 +47,7 @@ def _valid(value: Any) -> Any:
 
 
 def aside(text: str) -> None:
-    """For people who watch; not part of the answer."""
-    sys.stderr.write(text + "\n")
-    sys.stderr.flush()
+    """For people who watch; not part of the answer, so a full disk behind it is no reason to fail."""
+    with contextlib.suppress(OSError):
+        sys.stderr.write(text + "\n")
+        sys.stderr.flush()

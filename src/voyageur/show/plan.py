@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import textwrap
 from typing import Any
 
 from voyageur.errors import one_line
@@ -10,8 +11,11 @@ from voyageur.plan import Choice, Plan
 from voyageur.show.style import paint
 from voyageur.snapshot import Package
 
+_NAMES, _VALUES = 15, 26  # columns of the names, and of the values that fit
 
-def plan_text(plan: Plan, script: str, colours: bool) -> str:
+
+def plan_text(plan: Plan, script: str, colours: bool, columns: int | None = None) -> str:
+    """`columns`: how wide the terminal is. In a pipe every decision is one line, however long."""
     shape = plan.shape
     rows = [
         ("command", shlex.join(plan.command), ""),
@@ -40,8 +44,8 @@ def plan_text(plan: Plan, script: str, colours: bool) -> str:
         ("run's folder", str(plan.folders.run), ""),
         ("checkpoints", str(plan.folders.checkpoints), ""),
     ]
-    lines = [_row(name, value, because, colours) for name, value, because in rows]
-    lines += [paint(f"note: {note}", "yellow", colours) for note in plan.notes]
+    lines = [_row(name, value, because, colours, columns) for name, value, because in rows]
+    lines += [paint(line, "yellow", colours) for note in plan.notes for line in _note(note, columns)]
     title = paint("the script that would be submitted (nothing was written):", "dim", colours)
     return "\n".join([*lines, "", title, "", script])
 
@@ -58,10 +62,28 @@ def _value(value: Any) -> str:
     return " ".join(value) if isinstance(value, tuple) else str(value)
 
 
-def _row(name: str, value: str, because: str, colours: bool) -> str:
+def _row(name: str, value: str, because: str, colours: bool, columns: int | None) -> str:
     shown = one_line(value)
-    reason = paint(f"  {one_line(because)}", "dim", colours) if because else ""
-    return f"{name:<14} {paint(shown, 'bold', colours)}{' ' * max(0, 24 - len(shown))}{reason}".rstrip()
+    head = f"{name:<{_NAMES}}{paint(shown, 'bold', colours)}"
+    if not because:
+        return head
+    gap = " " * max(2, _VALUES - len(shown))
+    if columns is None:
+        return f"{head}{gap}{paint(one_line(because), 'dim', colours)}"
+    indent = _NAMES + _VALUES if columns >= _NAMES + 2 * _VALUES else _NAMES
+    reason = [paint(line, "dim", colours) for line in _wrapped(one_line(because), columns - indent)]
+    if indent > _NAMES and len(shown) <= _VALUES - 2:
+        head += gap + reason.pop(0)
+    return "\n".join([head, *(" " * indent + line for line in reason)])
+
+
+def _wrapped(text: str, columns: int) -> list[str]:
+    return textwrap.wrap(text, max(20, columns), break_long_words=False, break_on_hyphens=False) or [""]
+
+
+def _note(note: str, columns: int | None) -> list[str]:
+    first, *rest = _wrapped(one_line(note), columns - len("note: ")) if columns else [one_line(note)]
+    return [f"note: {first}", *(" " * len("note: ") + line for line in rest)]
 
 
 def files_text(package: Package, colours: bool) -> str:
@@ -70,4 +92,7 @@ def files_text(package: Package, colours: bool) -> str:
     head = f"{len(lines)} files travel, {package.size} ({selection.by})"
     out = [f"  {one_line(item.name)}  {paint(item.because, 'dim', colours)}" for item in selection.left_out]
     tail = ["", f"left out: {len(out)}", *out] if out else []
-    return "\n".join([paint(head, "bold", colours), *(f"  {line}" for line in lines), *tail])
+    notes = [paint(f"note: {one_line(note)}", "yellow", colours) for note in selection.notes]
+    if notes:
+        notes.insert(0, "")
+    return "\n".join([paint(head, "bold", colours), *(f"  {line}" for line in lines), *tail, *notes])

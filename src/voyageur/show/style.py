@@ -25,7 +25,8 @@ _STATE_COLOURS = {
 
 def has_colours(stream: object = None) -> bool:
     stream = stream or sys.stdout
-    return bool(getattr(stream, "isatty", lambda: False)()) and not os.environ.get("NO_COLOR")
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return bool(getattr(stream, "isatty", lambda: False)()) and not plain
 
 
 def paint(text: str, colour: str, colours: bool) -> str:
@@ -36,29 +37,41 @@ def state_colour(state: State) -> str:
     return _STATE_COLOURS.get(state, "red")
 
 
-def width() -> int:
-    return os.get_terminal_size().columns if sys.stdout.isatty() else 10_000
+def columns() -> int | None:
+    """How wide the terminal is; None in a pipe. Some terminals say 0 when they do not know: then it is 80."""
+    if not sys.stdout.isatty():
+        return None
+    told = os.environ.get("COLUMNS", "")
+    if told.isdecimal() and int(told):
+        return int(told)
+    try:
+        return os.get_terminal_size(1).columns or 80
+    except OSError:
+        return 80
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], colours: bool, state_column: int | None = None) -> str:
     """Columns as wide as they need; the last one is cut at the terminal's edge."""
     wide = [max(len(row[column]) for row in [head, *rows]) for column in range(len(head) - 1)]
-    room = max(10, width() - sum(wide) - 2 * len(wide))
-    lines = [paint(_line(head, wide, room), "dim", colours)]
+    room = max(10, (columns() or 10_000) - sum(wide) - 2 * len(wide))
+    lines = [paint(_joined(_cells(head, wide, room)), "dim", colours)]
     for row in rows:
-        line = _line(row, wide, room)
-        if state_column is not None:
+        cells = _cells(row, wide, room)
+        if state_column is not None and colours:
             word = row[state_column]
-            line = line.replace(word, paint(word, state_colour(_state(word)), colours), 1) if colours else line
-        lines.append(line)
+            cells[state_column] = cells[state_column].replace(word, paint(word, state_colour(_state(word)), True), 1)
+        lines.append(_joined(cells))
     return "\n".join(lines)
 
 
-def _line(cells: Sequence[str], wide: Sequence[int], room: int) -> str:
-    *first, last = cells
+def _cells(row: Sequence[str], wide: Sequence[int], room: int) -> list[str]:
+    *first, last = row
     padded = [f"{cell:<{size}}" for cell, size in zip(first, wide, strict=True)]
-    cut = last if len(last) <= room else last[: room - 1] + "…"
-    return "  ".join([*padded, cut]).rstrip()
+    return [*padded, last if len(last) <= room else last[: room - 1] + "…"]
+
+
+def _joined(cells: Sequence[str]) -> str:
+    return "  ".join(cells).rstrip()
 
 
 def _state(word: str) -> State:

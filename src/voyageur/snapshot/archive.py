@@ -10,10 +10,13 @@ import tarfile
 from pathlib import Path, PurePosixPath
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from voyageur.errors import SpecError
 from voyageur.plan import FrozenCode
-from voyageur.snapshot.select import LeftOut, Selection, matches, select
+from voyageur.snapshot.own import OwnFiles
+from voyageur.snapshot.patterns import matches
+from voyageur.snapshot.select import LeftOut, Selection, select
 from voyageur.spec import Snapshot
 from voyageur.units import Size
 
@@ -35,6 +38,7 @@ class Package(Struct, frozen=True, kw_only=True):
     selection: Selection
     size: Size
     digest: str
+    tar_length: int
 
     def frozen(self, folder: PurePosixPath) -> FrozenCode:
         return FrozenCode(
@@ -42,8 +46,9 @@ class Package(Struct, frozen=True, kw_only=True):
         )
 
 
-def gather(root: Path, wish: Snapshot) -> Package:
-    chosen = select(root, wish)
+def gather(root: Path, wish: Snapshot, own: OwnFiles | None = None) -> Package:
+    """`own`: where runs of this project put their own files, if that is inside the project."""
+    chosen = select(root, wish, own or OwnFiles())
     _guard(root, chosen, wish.limit)
     members, secret = [], []
     for name in chosen.files:
@@ -60,17 +65,16 @@ def gather(root: Path, wish: Snapshot) -> Package:
             facts=[f"looked in {root}: {chosen.by}"],
             hint="change to the folder of your program, or check what .gitignore leaves",
         )
-    selection = Selection(
-        files=tuple(member.name for member in members), left_out=(*chosen.left_out, *secret), by=chosen.by
-    )
+    selection = replace(chosen, files=tuple(member.name for member in members), left_out=(*chosen.left_out, *secret))
     size = Size(sum(len(member.content) for member in members))
-    return Package(members=tuple(members), selection=selection, size=size, digest=_digest(members))
+    digest, length = _weigh(members)
+    return Package(members=tuple(members), selection=selection, size=size, digest=digest, tar_length=length)
 
 
 def store(package: Package, folder: Path) -> bool:
     """Put it into the folder unless it is there already; whether anything was written."""
     target = Path(package.frozen(PurePosixPath(folder)).archive)
-    if target.exists():
+    if _is_whole(target, package):
         os.utime(target)
         return False
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -84,6 +88,16 @@ def store(package: Package, folder: Path) -> bool:
     finally:
         temporary.unlink(missing_ok=True)
     return True
+
+
+def _is_whole(target: Path, package: Package) -> bool:
+    """A file of that name may be cut off or damaged: a full disk, a quota, a scratch that is purged."""
+    try:
+        with open(target, "rb") as file:
+            right_length = os.fstat(file.fileno()).st_size == package.tar_length
+            return right_length and hashlib.file_digest(file, "sha256").hexdigest() == package.digest
+    except OSError:
+        return False
 
 
 def _private(path: str, flags: int) -> int:
@@ -168,7 +182,8 @@ class _Hashing(io.RawIOBase):
         return self.length
 
 
-def _digest(members: list[Member]) -> str:
+def _weigh(members: list[Member]) -> tuple[str, int]:
+    """The checksum and the length of the tar, before it is written anywhere."""
     target = _Hashing()
     _write_tar(members, target)
-    return target.digest.hexdigest()
+    return target.digest.hexdigest(), target.length

@@ -1,7 +1,7 @@
 """What the user wants: read from files, variables and flags, said without naming a cluster."""
 
 from voyageur.spec.model import Checkpoint, Environment, Launch, Project, Resources, Snapshot, Spec
-from voyageur.spec.read import PROJECT_FILE, Given, project_root, read_spec
+from voyageur.spec.read import PROJECT_FILE, Given, experiment_names, project_root, read_spec
 
 __all__ = [
     "PROJECT_FILE",
@@ -13,6 +13,7 @@ __all__ = [
     "Resources",
     "Snapshot",
     "Spec",
+    "experiment_names",
     "project_root",
     "read_spec",
 ]

@@ -105,7 +105,12 @@ def variables(value: Any) -> dict[str, str]:
     taken = [key for key in value if key.startswith(("VOY_", "SLURM_"))]
     if taken:
         raise ValueError(f"{taken[0]!r} is a name that the run sets itself")
-    return {key: str(item) for key, item in value.items()}
+    return {key: _as_text(item) for key, item in value.items()}
+
+
+def _as_text(value: str | float) -> str:
+    """As it was written: TOML's `true` is not Python's `True`."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def variable_names(value: Any) -> tuple[str, ...]:
@@ -144,6 +149,7 @@ KEYS: dict[str, Reader] = {
 
 # What VOY_* may set: the words people change from one shell to the next.
 VARIABLES = {
+    "VOY_EXPERIMENT": "experiment",
     "VOY_SITE": "site",
     "VOY_ACCOUNT": "account",
     "VOY_PARTITION": "partition",
@@ -162,4 +168,12 @@ VARIABLES = {
 
 
 def nearest(wrong: str, right: Iterable[str]) -> str | None:
-    return next(iter(difflib.get_close_matches(wrong, list(right), n=1, cutoff=0.6)), None)
+    """The word that was probably meant; never the wrong one itself."""
+    others = [word for word in right if word != wrong]
+    return next(iter(difflib.get_close_matches(wrong, others, n=1, cutoff=0.6)), None)
+
+
+def nearest_variable(wrong: str) -> str | None:
+    """Compared without the `VOY_` that all of them share."""
+    guess = nearest(wrong.removeprefix("VOY_"), [name.removeprefix("VOY_") for name in VARIABLES])
+    return f"VOY_{guess}" if guess else None

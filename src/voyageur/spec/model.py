@@ -54,6 +54,8 @@ class Snapshot(Struct, frozen=True, kw_only=True):
 
 
 class Spec(Struct, frozen=True, kw_only=True):
+    """`site_tables` names every [sites.NAME] there is, also those that do not count here, and where it stands."""
+
     project: Project
     command: tuple[str, ...] = ()
     experiment: str = ""
@@ -71,6 +73,7 @@ class Spec(Struct, frozen=True, kw_only=True):
     snapshot: Snapshot = Snapshot()
     sources: dict[str, str] = field(default_factory=dict)
     given: dict[str, Any] = field(default_factory=dict)
+    site_tables: dict[str, str] = field(default_factory=dict)
 
     def source(self, key: str) -> str:
         return self.sources.get(key, "default")

@@ -43,17 +43,19 @@ def read_spec(
     file, table = _project_table(folder, config)
     root = file.parent if file and file != config else folder
     spoken = _from_variables(environment) | dict(flags)
-    project_layer, experiments = _split(file, table)
-    user_layer, own_experiments = _split(*_user_table(user_file))
-    named = spoken.get("experiment") or project_layer.get("experiment")
-    experiment = _experiment_layer(own_experiments | experiments, named)
-    chosen = _chosen_site([spoken, experiment, project_layer, user_layer]) or usual_site
+    user_layer, own_experiments = _split(*_user_table(user_file), label=_label(user_file, environment))
+    project_layer, experiments = _split(file, table, label=file.name if file else "")
+    named = spoken.get("experiment") or project_layer.get("experiment") or user_layer.get("experiment")
+    chosen_experiments = _experiment_layers([own_experiments, experiments], named)
+    layers = [user_layer, project_layer, *chosen_experiments]
+    chosen = _chosen_site([spoken, *reversed(layers)]) or usual_site
     merged: Layer = {}
-    for layer in (user_layer, project_layer, experiment):
+    for layer in layers:
         merged |= _for_site(layer, chosen)
     merged |= spoken
-    _merge_variables(merged, [user_layer, project_layer, experiment], chosen)
-    return _build(_project(root, folder, file, merged), merged)
+    _merge_variables(merged, layers, chosen)
+    tables = _site_tables([user_layer, project_layer, *own_experiments.values(), *experiments.values()])
+    return _build(_project(root, folder, file, merged), merged, tables)
 
 
 def project_root(folder: Path) -> Path:
@@ -61,9 +63,16 @@ def project_root(folder: Path) -> Path:
     return file.parent if file else folder
 
 
+def experiment_names(folder: Path, user_file: Path) -> list[str]:
+    """Those that have a table, the project's first."""
+    tables = [_project_table(folder, None)[1], _user_table(user_file)[1]]
+    found = [table["experiment"] for table in tables if isinstance(table.get("experiment"), dict)]
+    return list(dict.fromkeys(name for experiments in found for name in experiments))
+
+
 def _project_table(folder: Path, config: Path | None) -> tuple[Path | None, dict[str, Any]]:
     if config is not None:
-        return config, toml.read(config)
+        return config, _named_table(config)
     for place in (folder, *folder.parents):
         file = place / PROJECT_FILE
         if file.is_file():
@@ -76,11 +85,31 @@ def _project_table(folder: Path, config: Path | None) -> tuple[Path | None, dict
     return None, {}
 
 
+def _named_table(config: Path) -> dict[str, Any]:
+    table = toml.read(config)
+    if config.name != "pyproject.toml":
+        return table
+    tool = table.get("tool", {})
+    if not isinstance(tool, dict) or "voyageur" not in tool:
+        raise SpecError(
+            "pyproject.toml has no table [tool.voyageur]",
+            facts=[f"{config}, given by --config"],
+            hint="add it, or name a file of its own with `--config`",
+        )
+    return _table_of(config, "tool.voyageur", tool["voyageur"])
+
+
+def _label(file: Path | None, environment: Mapping[str, str]) -> str:
+    """The user's own file as people write it: its name alone could be anybody's."""
+    home, text = environment.get("HOME", ""), str(file or "")
+    return f"~{text.removeprefix(home)}" if home and text.startswith(f"{home}/") else text
+
+
 def _user_table(file: Path | None) -> tuple[Path | None, dict[str, Any]]:
     return (file, toml.read(file)) if file and file.is_file() else (None, {})
 
 
-def _split(file: Path | None, table: dict[str, Any]) -> tuple[Layer, dict[str, Layer]]:
+def _split(file: Path | None, table: dict[str, Any], *, label: str) -> tuple[Layer, dict[str, Layer]]:
     """A file's own keys (those of `sites.NAME` included, still prefixed), and its experiments."""
     if file is None:
         return {}, {}
@@ -88,11 +117,11 @@ def _split(file: Path | None, table: dict[str, Any]) -> tuple[Layer, dict[str, L
     experiments = table.get("experiment")
     tables = experiments if isinstance(experiments, dict) else {}
     prefix = "tool.voyageur." if file.name == "pyproject.toml" else ""
-    text = file.read_text(encoding="utf-8")
+    text = toml.text_of(file)
     return (
-        _layer(file, text, rest, prefix),
+        _layer(label, text, rest, prefix),
         {
-            name: _layer(file, text, _table_of(file, f"experiment.{name}", inner), f"{prefix}experiment.{name}.")
+            name: _layer(label, text, _table_of(file, f"experiment.{name}", inner), f"{prefix}experiment.{name}.")
             for name, inner in tables.items()
         },
     )
@@ -104,11 +133,11 @@ def _table_of(file: Path, name: str, inner: Any) -> dict[str, Any]:
     return inner
 
 
-def _layer(file: Path, text: str, table: dict[str, Any], prefix: str) -> Layer:
+def _layer(label: str, text: str, table: dict[str, Any], prefix: str) -> Layer:
     layer = {}
     for path, value in toml.flat(table, _LEAVES).items():
         line = toml.line_of(text, prefix + path)
-        source = f"{file.name}:{line}" if line else file.name
+        source = f"{label}:{line}" if line else label
         _check_known(path, source)
         layer[path] = Given(value, source)
     return layer
@@ -142,18 +171,21 @@ def _nearest_key(wrong: str) -> str | None:
     return elsewhere or keys.nearest(wrong, [*keys.KEYS, *_TABLES])
 
 
-def _experiment_layer(experiments: dict[str, Layer], chosen: Given | None) -> Layer:
-    if chosen is None or not experiments:
-        return {}
+def _experiment_layers(files: list[dict[str, Layer]], chosen: Given | None) -> list[Layer]:
+    """The chosen experiment as each file has it, the user's own first."""
+    known = sorted({name for experiments in files for name in experiments})
+    if chosen is None or not known:
+        return []
     _value("experiment", chosen)
-    if chosen.value not in experiments:
-        guess = keys.nearest(str(chosen.value), experiments)
+    name = str(chosen.value)
+    if name not in known:
+        guess = keys.nearest(name, known)
         raise SpecError(
-            f"there is no experiment `{chosen.value}`",
-            facts=[f"given by {chosen.source}", "defined: " + ", ".join(sorted(experiments))],
-            hint=f"did you mean `{guess}`?" if guess else f"add a table [experiment.{chosen.value}]",
+            f"there is no experiment `{name}`",
+            facts=[f"given by {chosen.source}", "defined: " + ", ".join(known)],
+            hint=f"did you mean `{guess}`?" if guess else f"add a table [experiment.{name}]",
         )
-    return experiments[str(chosen.value)]
+    return [experiments[name] for experiments in files if name in experiments]
 
 
 def _from_variables(environment: Mapping[str, str]) -> Layer:
@@ -161,11 +193,35 @@ def _from_variables(environment: Mapping[str, str]) -> Layer:
     for name, value in environment.items():
         if name in keys.VARIABLES and value:
             layer[keys.VARIABLES[name]] = Given(value, name)
+        elif name.startswith("VOY_") and value and _IN_A_JOB not in environment:
+            _check_variable(name)
     return layer
+
+
+_IN_A_JOB = "VOY_RUN_DIR"  # a job has many more of these, and none of them is a wish
+
+
+def _check_variable(name: str) -> None:
+    guess = keys.nearest_variable(name)
+    if name not in keys.VARIABLES and guess:
+        raise SpecError(
+            f"unknown variable {name}",
+            facts=["it is set in this shell, but Voyageur reads none of that name"],
+            hint=f"did you mean {guess}? Else `unset {name}`",
+        )
 
 
 def _chosen_site(layers: Iterable[Layer]) -> str | None:
     return next((str(layer["site"].value) for layer in layers if "site" in layer), None)
+
+
+def _site_tables(layers: Iterable[Layer]) -> dict[str, str]:
+    return {
+        path.split(".")[1]: given.source
+        for layer in layers
+        for path, given in layer.items()
+        if path.startswith("sites.")
+    }
 
 
 def _for_site(layer: Layer, site: str | None) -> Layer:
@@ -191,7 +247,7 @@ def _project(root: Path, folder: Path, file: Path | None, merged: Layer) -> Proj
     return Project(root=root, name=name, start_in=os.path.relpath(folder, root), file=file)
 
 
-def _build(project: Project, merged: Layer) -> Spec:
+def _build(project: Project, merged: Layer, site_tables: dict[str, str]) -> Spec:
     values = {path: _value(path, given) for path, given in merged.items()}
     groups: dict[str, dict[str, Any]] = {}
     for path, value in values.items():
@@ -206,6 +262,7 @@ def _build(project: Project, merged: Layer) -> Spec:
         snapshot=Snapshot(**groups.get("snapshot", {})),
         sources={path: given.source for path, given in merged.items()},
         given={path: msgspec.to_builtins(given.value) for path, given in merged.items()},
+        site_tables=site_tables,
         **groups.get("", {}),
     )
 
@@ -218,7 +275,7 @@ def _value(path: str, given: Given) -> Any:
         raise SpecError(
             f"{given.source}: `{path}` is not right",
             facts=[f"{_shortened(shown)}: {problem}"],
-            hint=_EXAMPLES.get(path),
+            hint=_EXAMPLES.get(path, "`voy init --print` shows how each key is written"),
         ) from None
 
 
@@ -226,8 +283,20 @@ def _shortened(text: str) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
+_NAME = "choose a plain name, like `baseline` or `lr-0.1`"
+_TIME = "write it like 3d, 24h, 90m or 1-12:00:00"
 _EXAMPLES = {
-    "resources.time": "write it like 3d, 24h, 90m or 1-12:00:00",
-    "resources.memory": "write it like 32000M or 10G, for each node",
     "command": "give it after two dashes: `voy run -- python train.py`",
+    "experiment": _NAME,
+    "project": _NAME,
+    "resources.nodes": "ask for one node or more, like `--nodes 2`",
+    "resources.gpus": "ask for so many on each node, like `--gpus 1`; 0 is none",
+    "resources.tasks": "ask for one task or more on each node, like `--tasks 4`",
+    "resources.cpus": "ask for one CPU or more on each node, like `--cpus 8`",
+    "resources.memory": "write it like 32000M or 10G, for each node",
+    "resources.memory_per_gpu": "write it like 10G",
+    "resources.time": _TIME,
+    "checkpoint.warn": _TIME,
+    "snapshot.limit": "write it like 500M",
+    "requeue": "write `requeue = true` or `requeue = false`",
 }

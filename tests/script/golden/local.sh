@@ -1,4 +1,4 @@
-#!/bin/bash -l
+#!/bin/bash
 # train-3f2a: written by Voyageur VERSION for local, from /home/ana/weather
 #   python train.py --lr 0.1 --out '{checkpoints}'
 # Run it again: sbatch job.sh. Every decision with its reason: plan.json, beside this file.
@@ -17,6 +17,12 @@
 #SBATCH --export=HOME,USER,LOGNAME,SHELL,LANG,LC_ALL,SCRATCH,SLURM_CONF  # nothing else of the submitting shell comes along
 
 # ── 1. Who and where
+# The site's modules come with a login shell. While it reads its profiles, a warning must not kill the job.
+if [ -z "${VOY_LOGIN_SHELL:-}" ]; then
+    trap '' USR1
+    VOY_LOGIN_SHELL=1 exec /bin/bash -l "$0" "$@"
+fi
+unset VOY_LOGIN_SHELL
 umask 077
 # When this was submitted from inside another job, that job's settings came along; srun would obey them.
 unset SLURM_EXPORT_ENV SLURM_MEM_PER_CPU SLURM_MEM_PER_GPU
@@ -31,6 +37,8 @@ export VOY_START_IN=.                         # where in the code the command st
 export VOY_CHECKPOINTS=/scratch/ana/weather/train/checkpoints
 export VOY_STOP_FILE=/scratch/ana/weather/hpc_outputs/train-3f2a/stop  # appears when the time is nearly up
 export VOY_TIME_LIMIT=3600                    # seconds
+export VOY_WARN=120                           # seconds before that, the warning comes
+export VOY_REQUEUE=1                          # 1: after a preemption it comes back
 export VOY_GRACE=28                           # seconds to end in after a stop; local kills after 30s
 export project_name=weather
 export exp_name=train
@@ -59,4 +67,4 @@ command=(python train.py --lr 0.1 --out '{checkpoints}')
 
 # ── 5. Run it: claims this attempt, unpacks the code on the node's own disk, passes warnings on, writes how it ended, cleans up
 # per-node: several nodes: the command starts once on each
-exec "$VOY_PYTHON" "$VOY_RUN_DIR/runtime.pyz" supervise-tasks -- srun --nodes=2 --ntasks=2 --ntasks-per-node=1 --cpus-per-task=1 --kill-on-bad-exit=1 --label "$VOY_PYTHON" "$VOY_RUN_DIR/runtime.pyz" task -- "${command[@]}"
+exec "$VOY_PYTHON" -I "$VOY_RUN_DIR/runtime.pyz" supervise-tasks -- srun --nodes=2 --ntasks=2 --ntasks-per-node=1 --cpus-per-task=1 --kill-on-bad-exit=1 --label "$VOY_PYTHON" -I "$VOY_RUN_DIR/runtime.pyz" task -- "${command[@]}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from pathlib import Path
@@ -9,7 +10,11 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from voyageur.runtime.folder import write_atomically
+from voyageur.engines.local.place import Place, started_at
+from voyageur.runtime.folder import SILENT_SECONDS, newest_attempt, write_atomically
+
+READY = "ready"  # what a keeper says once it has written down who it is
+_SILENT_ELSEWHERE = 2 * SILENT_SECONDS  # a shared file system may show a sign of life late
 
 
 class LocalJob(Struct, frozen=True, kw_only=True):
@@ -32,8 +37,13 @@ class LocalJob(Struct, frozen=True, kw_only=True):
     signal: int = 0
     keeper: int = 0
     keeper_started: str = ""
+    place: Place = Place()
     node_list: str = ""
     submitted: float = 0.0
+
+    @property
+    def has_ended(self) -> bool:
+        return self.state not in ("PENDING", "RUNNING")
 
 
 class Spool:
@@ -68,7 +78,7 @@ class Spool:
     def forget_old(self, before: float) -> None:
         """Those that ended long ago: their runs' folders know all about them."""
         for path in self.folder.glob("*.json"):
-            if _written(path) < before and not ((job := self.read(path.stem)) and is_alive(job)):
+            if _written(path) < before and not ((job := self.read(path.stem)) and may_run(job)):
                 path.unlink(missing_ok=True)
 
     def _path(self, job: str) -> Path:
@@ -82,29 +92,24 @@ def _written(path: Path) -> float:
         return time.time()
 
 
-def started_at(pid: int) -> str:
-    """When a process began, in the kernel's ticks since boot, with that boot's id; empty when it is gone."""
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text()
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-    except OSError:
-        return _started_without_proc(pid)
-    fields = stat.rpartition(")")[2].split()
-    return "" if fields[0] == "Z" else f"{boot}:{fields[19]}"
-
-
-def _started_without_proc(pid: int) -> str:
-    if Path("/proc/self").exists():
-        return ""
-    try:
-        os.kill(pid, 0)
-        return "alive"
-    except OSError:
-        return ""
-
-
 def is_alive(job: LocalJob) -> bool:
-    return bool(job.keeper) and started_at(job.keeper) == job.keeper_started != ""
+    """Its keeper, which only those in the same place can see."""
+    return bool(job.keeper) and job.place.is_here() and started_at(job.keeper) == job.keeper_started != ""
+
+
+def is_silent(job: LocalJob, folder: str) -> bool:
+    """No sign of life in the run's folder, which is all that can be seen of it from another place."""
+    beat = job.submitted
+    with contextlib.suppress(OSError):
+        if newest := newest_attempt(folder):
+            beat = max(beat, newest.beat)
+    return time.time() - beat > _SILENT_ELSEWHERE
+
+
+def may_run(job: LocalJob) -> bool:
+    if job.place.is_here():
+        return is_alive(job)
+    return not job.has_ended and not is_silent(job, job.folder)
 
 
 def old() -> float:

@@ -2,25 +2,45 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 from msgspec.structs import replace
 
-from voyageur.engines.local.jobs import LocalJob, Spool, started_at
+from voyageur.engines.local.jobs import READY, LocalJob, Spool
+from voyageur.engines.local.place import here, started_at
+from voyageur.engines.local.toolbox import put_tools
+from voyageur.engines.local.tools.layout import shares_in_words
+from voyageur.engines.local.tools.names import addresses, nodes
 from voyageur.plan.environment import INHERITED
 from voyageur.runtime import processes
 from voyageur.runtime.child import Mailbox
 from voyageur.runtime.folder import LOG
 
 _STANDARD_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+# A shell's `&` ignores the first two for what it starts, nohup the third: a job must not depend on who submitted it.
+_BY_DEFAULT = (
+    signal.SIGINT,
+    signal.SIGQUIT,
+    signal.SIGHUP,
+    signal.SIGTERM,
+    signal.SIGUSR1,
+    signal.SIGUSR2,
+    signal.SIGPIPE,
+    signal.SIGALRM,
+    signal.SIGCHLD,
+    signal.SIGTSTP,
+    signal.SIGTTIN,
+    signal.SIGTTOU,
+    signal.SIGCONT,
+    signal.SIGXFSZ,
+)
 
 
 class Keeper:
@@ -36,10 +56,10 @@ class Keeper:
             state="RUNNING",
             keeper=os.getpid(),
             keeper_started=started_at(os.getpid()),
-            node_list=",".join(node_names(self.job.nodes)),
+            place=here(),
+            node_list=",".join(node.name for node in nodes(self.job.nodes)),
         )
-        sys.stdout.write("ready\n")
-        sys.stdout.close()
+        _say_ready()
         codes = [self._run_script(mailbox, extra) for extra in self._array()]
         worst = next((code for code in codes if code != 0), 0)
         self._update(state=self._state(worst), exit_code=max(worst, 0), signal=max(-worst, 0))
@@ -70,8 +90,17 @@ class Keeper:
                 }
 
     def _run_script(self, mailbox: Mailbox, extra: dict[str, str]) -> int:
-        with open(Path(self.job.folder) / LOG, "ab") as log:
-            process = subprocess.Popen(
+        try:
+            process = self._start_script(extra)
+        except OSError as problem:
+            return self._explain(problem)
+        code = self._watch(process, mailbox)
+        processes.kill_orphans()
+        return code
+
+    def _start_script(self, extra: dict[str, str]) -> subprocess.Popen[bytes]:
+        with open(self._log, "ab") as log:
+            return subprocess.Popen(
                 [self.job.script, *self.job.arguments],
                 cwd=self.job.folder,
                 env=self._environment() | extra,
@@ -79,11 +108,17 @@ class Keeper:
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
-                preexec_fn=processes.at_parents_death(signal.SIGTERM),  # nobody would watch its time any more
+                preexec_fn=_begin_afresh,
             )
-            code = self._watch(process, mailbox)
-            processes.kill_orphans()
-            return code
+
+    @property
+    def _log(self) -> Path:
+        return Path(self.job.folder) / LOG
+
+    def _explain(self, problem: OSError) -> int:
+        with contextlib.suppress(OSError), open(self._log, "a") as log:
+            log.write(f"voyageur: the script cannot be started: {problem}\n")
+        return 126
 
     def _watch(self, process: subprocess.Popen[bytes], mailbox: Mailbox) -> int:
         start = time.monotonic()
@@ -109,7 +144,7 @@ class Keeper:
 
     def _environment(self) -> dict[str, str]:
         """What a job finds on a node: who it is, and what Slurm would tell it. The login shell adds the rest."""
-        nodes = node_names(self.job.nodes)
+        tasks = self.job.nodes * self.job.tasks_per_node
         inherited = {name: os.environ[name] for name in INHERITED if name in os.environ}
         return inherited | {
             "PATH": _STANDARD_PATH,
@@ -119,9 +154,11 @@ class Keeper:
             "SLURM_JOB_NAME": self.job.name,
             "SLURM_JOB_NUM_NODES": str(self.job.nodes),
             "SLURM_NNODES": str(self.job.nodes),
-            "SLURM_JOB_NODELIST": ",".join(nodes),
-            "SLURM_NODELIST": ",".join(nodes),
-            "SLURM_NTASKS": str(self.job.nodes * self.job.tasks_per_node),
+            "SLURM_JOB_NODELIST": addresses(self.job.nodes),
+            "SLURM_NODELIST": addresses(self.job.nodes),
+            "SLURM_NTASKS": str(tasks),
+            "SLURM_NPROCS": str(tasks),
+            "SLURM_TASKS_PER_NODE": shares_in_words([self.job.tasks_per_node] * self.job.nodes),
             "SLURM_NTASKS_PER_NODE": str(self.job.tasks_per_node),
             "SLURM_CPUS_PER_TASK": str(self.job.cpus_per_task),
             "SLURM_SUBMIT_DIR": self.job.folder,
@@ -129,37 +166,37 @@ class Keeper:
             "SLURM_NODEID": "0",
             "SLURM_PROCID": "0",
             "SLURM_LOCALID": "0",
-            "SLURMD_NODENAME": nodes[0],
+            "SLURMD_NODENAME": nodes(1)[0].name,
         }
 
 
-def node_names(count: int) -> list[str]:
-    return [f"local{number}" for number in range(1, count + 1)]
+def _say_ready() -> None:
+    """Whoever submitted may be gone by now. From here on nothing of theirs is held open."""
+    with contextlib.suppress(BrokenPipeError):
+        os.write(sys.stdout.fileno(), f"{READY}\n".encode())
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (sys.stdout, sys.stderr):
+        os.dup2(nowhere, stream.fileno())
 
 
-def write_tools(folder: Path) -> None:
-    """`srun` and `scontrol` for the job's PATH, as small files that start ours."""
-    for name in ("srun", "scontrol"):
-        program = Path(__file__).with_name(f"{name}.py")
-        tool = folder / name
-        tool.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{program}" "$@"\n')
-        tool.chmod(0o755)
+def _begin_afresh() -> None:
+    """In the script's process, before the script: it ends with its keeper, for nobody would watch its time."""
+    for signum in _BY_DEFAULT:
+        signal.signal(signum, signal.SIG_DFL)
+    processes.at_parents_death(signal.SIGTERM)()
 
 
 def main(spool_folder: str, number: str) -> int:
     mailbox = Mailbox()
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())  # a blocked SIGTERM would make it deaf to `voy cancel`
     os.umask(0o077)
     processes.adopt_orphans()
     spool = Spool(Path(spool_folder))
     job = spool.read(number)
     if job is None:
+        sys.stderr.write(f"there is no job {number} in {spool_folder}\n")
         return 1
-    tools = Path(tempfile.mkdtemp(prefix="voy-tools-"))
-    try:
-        write_tools(tools)
-        Keeper(spool, job, tools).run(mailbox)
-    finally:
-        shutil.rmtree(tools)
+    Keeper(spool, job, put_tools(spool.folder)).run(mailbox)
     return 0
 
 

@@ -1,0 +1,45 @@
+"""What people should know of a plan that goes ahead all the same."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from voyageur.plan.model import Surroundings
+from voyageur.plan.words import check_words
+from voyageur.site import Site
+from voyageur.spec import Spec
+
+_SECRET = re.compile(r"(?:^|_)(?:TOKEN|KEY|APIKEY)$|PASSWORD|PASSWD|SECRET", re.IGNORECASE)
+
+
+def notes_on(spec: Spec, site: Site, around: Surroundings) -> Iterator[str]:
+    yield from check_words(spec.command)
+    yield from _conda(around)
+    yield from _secret_variables(spec)
+    yield from _gpu_of_a_cluster(spec, site)
+
+
+def _conda(around: Surroundings) -> Iterator[str]:
+    if around.conda and not around.active_venv:
+        yield (
+            f"the conda environment {around.conda} is active here but is not taken into the job; "
+            "make a virtual environment, or set `env.venv`"
+        )
+
+
+def _secret_variables(spec: Spec) -> Iterator[str]:
+    for name in spec.env.variables:
+        if _SECRET.search(name):
+            yield (
+                f"{name} ({spec.source('env.variables')}) looks like a secret, and its value stands in the script; "
+                f'with `env.secrets = ["{name}"]` it is taken from your shell and written into no script'
+            )
+
+
+def _gpu_of_a_cluster(spec: Spec, site: Site) -> Iterator[str]:
+    if site.engine == "local" and spec.resources.gpu:
+        yield (
+            f"`{spec.resources.gpu}` (asked for by {spec.source('resources.gpu')}) is the name of a cluster's GPU and "
+            "means nothing on this machine; `--gpus` asks for some"
+        )
