@@ -85,16 +85,14 @@ def usual_site() -> str:
 
 
 def choose_site(asked: str | None) -> Site:
-    from voyageur.site import load_profile, local_site, profile_names
+    from voyageur.site import load_profile, local_site
 
     name = asked or usual_site()
     if name == "local":
         return local_site()
     if name == "slurm":
         return _slurm_here()
-    if name in profile_names():
-        return load_profile(name)
-    raise _unknown_site(name, ["local", "slurm", *profile_names()])
+    return load_profile(name)
 
 
 def _slurm_here() -> Site:
@@ -108,17 +106,6 @@ def _slurm_here() -> Site:
     from voyageur.hosts import Here
 
     return ask_site(Here())
-
-
-def _unknown_site(name: str, known: list[str]) -> SiteError:
-    from voyageur.spec.keys import nearest
-
-    guess = nearest(name, known)
-    return SiteError(
-        f"unknown site `{name}`",
-        facts=["known: " + ", ".join(known)],
-        hint=f"did you mean `--on {guess}`?" if guess else "choose one of these with `--on`",
-    )
 
 
 def runs() -> Runs:

@@ -18,12 +18,11 @@ from voyageur.engines.local.place import here, started_at
 from voyageur.engines.local.toolbox import put_tools
 from voyageur.engines.local.tools.layout import shares_in_words
 from voyageur.engines.local.tools.names import addresses, nodes
-from voyageur.plan.environment import INHERITED
+from voyageur.plan.environment import INHERITED, STANDARD_PATH
 from voyageur.runtime import processes
 from voyageur.runtime.child import Mailbox
 from voyageur.runtime.folder import LOG
 
-_STANDARD_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 # A shell's `&` ignores the first two for what it starts, nohup the third: a job must not depend on who submitted it.
 _BY_DEFAULT = (
     signal.SIGINT,
@@ -147,7 +146,7 @@ class Keeper:
         tasks = self.job.nodes * self.job.tasks_per_node
         inherited = {name: os.environ[name] for name in INHERITED if name in os.environ}
         return inherited | {
-            "PATH": _STANDARD_PATH,
+            "PATH": STANDARD_PATH,
             "VOY_LOCAL_TOOLS": str(self.tools),
             "SLURM_JOB_ID": self.job.job,
             "SLURM_JOBID": self.job.job,
