@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from voyageur.plan.environment import STANDARD_PATH, job_variables
 from voyageur.slurm_text import (
     JobRow,
     Phase,
@@ -16,6 +17,7 @@ from voyageur.slurm_text import (
     cancel_argv,
     clean_environment,
     config_from,
+    export_file,
     find_in_accounting_argv,
     find_in_queue_argv,
     gpus_from,
@@ -169,13 +171,21 @@ def test_a_refusal_comes_with_what_to_do(errors: str, word: str) -> None:
 
 def test_questions_are_lists_of_words_that_need_no_shell() -> None:
     moment = datetime(2026, 11, 16, 14, 2, 3)
-    assert submit_argv(PurePosixPath("/s/a b/job.sh"), "s1") == ["sbatch", "--parsable", "/s/a b/job.sh", "s1"]
+    argv = ["sbatch", "--parsable", "--export=ALL", "--export-file=/dev/stdin", "/s/a b/job.sh", "s1"]
+    assert submit_argv(PurePosixPath("/s/a b/job.sh"), "s1") == argv
+
     assert "--states=all" in queue_argv(MARK)
     assert "--name=train-x" in find_in_queue_argv("train-x")
     assert "2026-11-16T14:02:03" in accounting_argv(["1", "2"], moment, MARK)
     assert "1,2" in accounting_argv(["1", "2"], moment, MARK)
     assert "--state" in find_in_accounting_argv("train-x", moment)
     assert cancel_argv(["12"]) == ["scancel", "12"]
+
+
+def test_a_job_gets_the_named_variables_and_a_plain_path() -> None:
+    here = {"HOME": "/home/a b", "PATH": "/conda/bin", "TOKEN": "hush", "LANG": "x\ny"}
+    given = export_file(job_variables(here))
+    assert given.split("\0") == [f"PATH={STANDARD_PATH}", "HOME=/home/a b", "LANG=x\ny", ""]
 
 
 # ── the queue ────────────────────────────────────────────────────────────────────────────────────────────────────────

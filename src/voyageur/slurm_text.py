@@ -48,7 +48,16 @@ class Reply(enum.Enum):
 
 
 def submit_argv(script: PurePosixPath, submission: str) -> list[str]:
-    return ["sbatch", "--parsable", str(script), submission]
+    """The job's variables come on standard input, and nothing else of this shell goes along.
+
+    The script says the same with `--export=NAMES`, for whoever types sbatch. But for that Slurm first runs `su - USER
+    env` on the node, for up to two minutes, and holds the job when the user's profile is slow or broken.
+    """
+    return ["sbatch", "--parsable", "--export=ALL", "--export-file=/dev/stdin", str(script), submission]
+
+
+def export_file(variables: Mapping[str, str]) -> str:
+    return "".join(f"{name}={value}\0" for name, value in variables.items())
 
 
 def job_id_from(answer: str) -> str | None:

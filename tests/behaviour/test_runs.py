@@ -66,6 +66,7 @@ def test_a_run_finds_what_it_was_promised(place: Place) -> None:
     assert env["VOY_RUN"] == run and env["VOY_ATTEMPT"] == "1" and env["VOY_TMP"] == env["SLURM_TMPDIR"]
     assert env["project_name"] == "project" and env["exp_name"] == "base" and env["scratch_dir"] == str(scratch)
     assert env["VOY_RUN_DIR"] == str(place.folder(run))
+    assert "SLURM_GET_USER_ENV" not in env, "Slurm reads the user's profiles before it starts the job"
 
 
 def test_few_files_private_and_nothing_left_on_the_node(place: Place) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from voyageur.errors import SiteError, SpecError
 from voyageur.plan import Surroundings
-from voyageur.plan.environment import INHERITED, STANDARD_PATH, decide_activation
+from voyageur.plan.environment import STANDARD_PATH, decide_activation, job_variables
 from voyageur.site import Site, profile_names
 from voyageur.snapshot import Package
 from voyageur.spec import Spec
@@ -102,11 +102,10 @@ def path_notes(spec: Spec, site: Site, around: Surroundings, environment: Mappin
 
 def _login_shell_has(program: str, environment: Mapping[str, str]) -> bool:
     """Asked as the job's own shell would be. True also when it does not answer: then nobody knows."""
-    inherited = {name: environment[name] for name in INHERITED if name in environment}
     try:
         answer = subprocess.run(
             ["bash", "-lc", 'command -v -- "$1"', "bash", program],
-            env=inherited | {"PATH": STANDARD_PATH}, timeout=_PATIENCE, check=False,
+            env=job_variables(environment), timeout=_PATIENCE, check=False,
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired):

@@ -18,6 +18,7 @@ from voyageur import slurm_text
 from voyageur.engines.model import Sought
 from voyageur.errors import ClusterError
 from voyageur.hosts import Answer, Host
+from voyageur.plan.environment import job_variables
 from voyageur.record import Run, Sighting
 from voyageur.site import Site, site_from_answers
 from voyageur.slurm_text import JobRow, Phase, Reply
@@ -96,7 +97,14 @@ class SlurmEngine:
 
     def _sbatch(self, run: Run) -> Answer:
         argv = slurm_text.submit_argv(PurePosixPath(run.script), _SUBMISSION)
-        return self.host.run(argv, folder=PurePosixPath(run.folder), patience=slurm_text.SUBMIT_PATIENCE)
+        # Of all that sbatch itself tells a job, only its name is lost with --export-file.
+        variables = job_variables(self.host.environment()) | {"SLURM_JOB_NAME": run.record.job_name}
+        return self.host.run(
+            argv,
+            folder=PurePosixPath(run.folder),
+            patience=slurm_text.SUBMIT_PATIENCE,
+            read=slurm_text.export_file(variables),
+        )
 
     def _accepted(self, run: Run, job: str) -> str:
         with contextlib.suppress(OSError):  # a full disk; the job is found again by its name

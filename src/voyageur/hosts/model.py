@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Protocol
 
@@ -24,8 +24,15 @@ class Answer(Struct, frozen=True, kw_only=True):
 
 
 class Host(Protocol):
-    def run(self, argv: Sequence[str], *, folder: PurePosixPath | None = None, patience: Duration) -> Answer:
-        """Type a command and wait for its answer. Raises FileNotFoundError when there is no such command."""
+    def run(
+        self, argv: Sequence[str], *, folder: PurePosixPath | None = None, patience: Duration, read: str = ""
+    ) -> Answer:
+        """Type a command, give it `read` to read, and wait for its answer.
+
+        Raises FileNotFoundError when there is no such command.
+        """
         ...
+
+    def environment(self) -> Mapping[str, str]: ...
 
     def has(self, command: str) -> bool: ...

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from voyageur.plan.model import Choice, Export, Folders, FrozenCode, Identity, Shape, Surroundings
 from voyageur.runtime import folder as run_folder
 from voyageur.site import Site
@@ -13,6 +15,11 @@ from voyageur.units import Duration
 INHERITED = ("HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "SCRATCH", "SLURM_CONF")
 # Where a job looks for programs before its login shell, its modules and its virtual environment add to it.
 STANDARD_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+def job_variables(environment: Mapping[str, str]) -> dict[str, str]:
+    """What every job starts with, on any engine; its login shell and its script add the rest."""
+    return {"PATH": STANDARD_PATH} | {name: environment[name] for name in INHERITED if name in environment}
 
 
 def decide_modules(spec: Spec, site: Site) -> Choice[tuple[str, ...]]:

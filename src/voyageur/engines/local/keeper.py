@@ -18,7 +18,7 @@ from voyageur.engines.local.place import here, started_at
 from voyageur.engines.local.toolbox import put_tools
 from voyageur.engines.local.tools.layout import shares_in_words
 from voyageur.engines.local.tools.names import addresses, nodes
-from voyageur.plan.environment import INHERITED, STANDARD_PATH
+from voyageur.plan.environment import job_variables
 from voyageur.runtime import processes
 from voyageur.runtime.child import Mailbox
 from voyageur.runtime.folder import LOG
@@ -144,9 +144,7 @@ class Keeper:
     def _environment(self) -> dict[str, str]:
         """What a job finds on a node: who it is, and what Slurm would tell it. The login shell adds the rest."""
         tasks = self.job.nodes * self.job.tasks_per_node
-        inherited = {name: os.environ[name] for name in INHERITED if name in os.environ}
-        return inherited | {
-            "PATH": STANDARD_PATH,
+        return job_variables(os.environ) | {
             "VOY_LOCAL_TOOLS": str(self.tools),
             "SLURM_JOB_ID": self.job.job,
             "SLURM_JOBID": self.job.job,
