@@ -21,6 +21,17 @@ def seconds(
     return statistics.median(spent[warm:])
 
 
+def seconds_in_turn(
+    commands: Sequence[Sequence[str]], *, environment: Mapping[str, str], folder: Path, times: int = 25
+) -> list[float]:
+    """The median of each, run in turn: whatever else the machine does, it does to all of them."""
+    spent: list[list[float]] = [[] for _ in commands]
+    for _ in range(times + 1):
+        for argv, found in zip(commands, spent, strict=True):
+            found.append(seconds(argv, environment=environment, folder=folder, times=1, warm=False))
+    return [statistics.median(found[1:]) for found in spent]
+
+
 def report(what: str, ours: float, theirs: float, against: str, target: str, met: bool) -> None:
     ratio = f"{ours / theirs:5.1f}x" if theirs else "     -"
     print(f"{what:<44} {ours * 1000:8.1f} ms   {against}: {theirs * 1000:8.1f} ms   {ratio}   "
