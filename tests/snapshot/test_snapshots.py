@@ -419,3 +419,21 @@ def test_a_stored_file_that_is_damaged_is_replaced(plain: Path, tmp_path: Path, 
     assert store(package, tmp_path / "code") is True
     assert file.read_bytes() == whole
     assert store(package, tmp_path / "code") is False
+
+
+def test_odd_names_survive_the_archive(tmp_path: Path) -> None:
+    """Headers are the library's, blocks are ours: another tar must read them, and names that need several blocks."""
+    project, away = tmp_path / "project", tmp_path / "away"
+    (project / ("d" * 90)).mkdir(parents=True)
+    (project / ("d" * 90) / ("e" * 150 + ".py")).write_text("long")
+    Path(os.fsdecode(os.fsencode(project) + b"/caf\xe9.txt")).write_text("latin")
+    (project / "né\nw.txt").write_text("two lines")
+    (project / "empty").touch()
+    (project / "whole-block").write_bytes(b"x" * 512)
+    (project / "link").symlink_to("f" * 120)
+    package = gather(project, Snapshot())
+    store(package, tmp_path / "code")
+    away.mkdir()
+    archive = next((tmp_path / "code").glob("*.tar"))
+    subprocess.run(["tar", "--extract", "--file", str(archive), "--directory", str(away)], check=True)
+    subprocess.run(["diff", "--recursive", "--no-dereference", str(project), str(away)], check=True)

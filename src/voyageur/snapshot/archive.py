@@ -157,13 +157,17 @@ def _holds_private_key(content: bytes) -> bool:
 
 
 def _write_tar(members: tuple[Member, ...] | list[Member], file: io.IOBase) -> None:
-    with tarfile.open(fileobj=file, mode="w", format=tarfile.PAX_FORMAT) as tar:
-        for member in members:
-            info = tarfile.TarInfo(member.name)
-            info.mode, info.mtime, info.size = member.mode, _MOMENT, len(member.content)
-            if member.link is not None:
-                info.type, info.linkname = tarfile.SYMTYPE, member.link
-            tar.addfile(info, io.BytesIO(member.content))
+    """Headers from the library, contents as they are: its own way of adding a file takes twice as long."""
+    written = 0
+    for member in members:
+        info = tarfile.TarInfo(member.name)
+        info.mode, info.mtime, info.size = member.mode, _MOMENT, len(member.content)
+        if member.link is not None:
+            info.type, info.linkname = tarfile.SYMTYPE, member.link
+        block = info.tobuf(tarfile.GNU_FORMAT, "utf-8", "surrogateescape") + member.content
+        written += file.write(block + bytes(-len(block) % tarfile.BLOCKSIZE))
+    end = written + 2 * tarfile.BLOCKSIZE
+    file.write(bytes(2 * tarfile.BLOCKSIZE + -end % tarfile.RECORDSIZE))
 
 
 class _Hashing(io.RawIOBase):
