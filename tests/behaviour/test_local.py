@@ -71,6 +71,7 @@ def test_a_keeper_that_was_killed_is_noticed(local: Place) -> None:
     os.kill(keeper, signal.SIGKILL)
     local.until(lambda: local.status(run)["state"] == "failed", 20)
     local.until(lambda: local.node_folders() == [], 20)
+    assert "told to stop" in [event["event"] for event in local.status(run)["events"]]
 
 
 def test_a_killed_supervisor_takes_its_program_along(local: Place) -> None:

@@ -307,7 +307,9 @@ def test_a_pipe_is_not_waited_for_and_a_device_is_not_read(project: Project, nam
     os.mkfifo(project.folder / name)
     (project.folder / "main.py").symlink_to("/dev/zero")
     (project.folder / "pyproject.toml").symlink_to("/dev/zero")
+    project.write("fit.py", "print(1)")
     project.init()
+    assert re.search(r'^command = "python3? fit.py"', (project.folder / "voyageur.toml").read_text(), re.MULTILINE)
 
 
 def test_an_old_script_on_a_machine_without_slurm_leads_to_a_plan_that_works(project: Project, tmp_path: Path) -> None:

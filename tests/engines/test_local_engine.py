@@ -162,8 +162,9 @@ def test_a_run_whose_keeper_is_dead_cannot_be_cancelled(engine: LocalEngine, run
 
 
 def test_what_has_ended_meanwhile_needs_no_cancel(engine: LocalEngine, run: Run) -> None:
-    spooled(engine, run, state="COMPLETED", keeper=dead())
+    job = spooled(engine, run, state="COMPLETED", keeper=dead())
     engine.cancel(run)
+    assert engine.spool.read(job.job) == job
 
 
 def test_a_run_is_cancelled_by_its_name_when_its_number_is_not_known(engine: LocalEngine, run: Run) -> None:

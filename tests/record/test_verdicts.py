@@ -178,6 +178,11 @@ def test_the_marker_of_a_killed_program_is_told_in_words(tmp_path: Path) -> None
     assert files.read_marker(str(run.folder), run.record.token) is not None
 
 
+def test_a_waiting_job_says_when_slurm_expects_it_to_start(tmp_path: Path) -> None:
+    found = verdict(tmp_path, seen("PENDING", reason="Priority", expected_start="2026-11-17T04:00:00"))
+    assert (found.state, found.because) == (State.PENDING, "Priority, expected to start 2026-11-17 04:00:00")
+
+
 def test_a_second_look_makes_completed_without_a_marker_suspect(tmp_path: Path) -> None:
     run = make_run(tmp_path)
     run.note("submitted", job="7")

@@ -366,8 +366,10 @@ def test_a_file_that_became_a_pipe_does_not_hang_the_submit(repository: Path) ->
     (repository / "train.py").unlink()
     os.mkfifo(repository / "train.py")
     script = "import sys; from pathlib import Path; from voyageur.snapshot import gather; from voyageur.spec import *\n"
-    script += "gather(Path(sys.argv[1]), Snapshot())"
-    subprocess.run([sys.executable, "-c", script, str(repository)], timeout=5, check=False, capture_output=True)
+    script += "print(gather(Path(sys.argv[1]), Snapshot()).selection.files)"
+    argv = [sys.executable, "-c", script, str(repository)]
+    answer = subprocess.run(argv, timeout=20, check=True, capture_output=True, text=True)
+    assert "train.py" not in answer.stdout
 
 
 # ── what git or the file system does not give ────────────────────────────────────────────────────────────────────────

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -28,8 +27,7 @@ class Tree:
         """Empty when it is no file, cannot be read, or is too long for a program. A pipe would be waited for."""
         path = self.root / name
         try:
-            found = path.stat()
-            if not stat.S_ISREG(found.st_mode) or found.st_size > _LONGEST_TEXT:
+            if not path.is_file() or path.stat().st_size > _LONGEST_TEXT:
                 return ""
             return path.read_text(encoding="utf-8", errors="replace")
         except OSError:
@@ -44,7 +42,7 @@ def _walk(root: Path) -> Iterator[str]:
             if _is_folder(entry):
                 if depth < _DEEPEST and not _is_foreign(entry):
                     waiting.append((f"{prefix}{entry.name}/", depth + 1))
-            elif entry.name.isprintable():
+            elif entry.name.isprintable() and _is_file(entry):
                 yield f"{prefix}{entry.name}"
                 seen += 1
                 if seen >= _MOST_FILES:
@@ -62,6 +60,14 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
 def _is_folder(entry: os.DirEntry[str]) -> bool:
     try:
         return entry.is_dir(follow_symlinks=False)
+    except OSError:
+        return False
+
+
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    """Itself or behind a link: a pipe or a device that is called main.py is no program."""
+    try:
+        return entry.is_file()
     except OSError:
         return False
 

@@ -240,7 +240,8 @@ def _completed(run: Run, now: float) -> Verdict:
 def waiting(row: JobRow) -> Verdict:
     if advice := stuck_advice(row.reason):
         return Verdict(state=State.STUCK, because=row.reason, hint=advice)
-    return Verdict(state=State.PENDING, because=row.reason)
+    expected = f"expected to start {row.expected_start.replace('T', ' ')}" if row.expected_start else ""
+    return Verdict(state=State.PENDING, because=", ".join(filter(None, [row.reason, expected])))
 
 
 def _by_row(run: Run, row: JobRow, steps: tuple[JobRow, ...], now: float) -> Verdict:

@@ -13,11 +13,9 @@ from typing import Callable, Container, Dict, List, NamedTuple, Optional
 
 class Stat(NamedTuple):
     parent: int
-    cpu_seconds: float
     memory: int
 
 
-_TICKS = os.sysconf("SC_CLK_TCK")
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
@@ -40,7 +38,7 @@ def _stat(pid: str) -> Optional[Stat]:
             fields = file.read().rpartition(b")")[2].split()
     except OSError:
         return None
-    return Stat(int(fields[1]), (int(fields[11]) + int(fields[12])) / _TICKS, int(fields[21]) * _PAGE)
+    return Stat(int(fields[1]), int(fields[21]) * _PAGE)
 
 
 def family(root: int) -> Dict[int, Stat]:
