@@ -66,6 +66,13 @@ class Place:
             text=True, start_new_session=True, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )  # fmt: skip
 
+    def fill(self) -> str:
+        """A job that takes all nodes, so that whatever is submitted now has to wait for its end."""
+        assert self.bed
+        blocker = self.bed.submit(["--nodes=4", "--exclusive", "--wrap=sleep 100"])
+        self.bed.wait_state(blocker, "RUNNING")
+        return blocker
+
     def tell(self, run: str, event: str, time: float = 0.0, **facts: object) -> None:
         """Write an event into the run's record, as if it had been there."""
         with open(self.folder(run) / "events.jsonl", "a") as file:

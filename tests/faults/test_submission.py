@@ -82,8 +82,7 @@ def test_a_hung_controller_does_not_make_two_runs(production: Place) -> None:
 def test_a_cancel_reaches_both_jobs_of_a_submission_that_was_taken_twice(slurm: Place) -> None:
     assert slurm.bed
     slurm.write("count.py", COUNT)
-    blocker = slurm.bed.submit(["--nodes=4", "--exclusive", "--wrap=sleep 100"])
-    slurm.bed.wait_state(blocker, "RUNNING")
+    blocker = slurm.fill()
     run = slurm.submit("--", "python", "count.py")
     second = slurm.bed.submit([str(slurm.folder(run) / "job.sh"), "s1"], HOME=str(slurm.home))
     slurm.voy("cancel", run)
@@ -97,8 +96,7 @@ def test_a_job_that_comes_after_its_cancel_does_nothing(simple: Place) -> None:
     """As a request that sat in a hung controller's socket while the user gave up."""
     assert simple.bed
     simple.write("count.py", COUNT)
-    blocker = simple.bed.submit(["--nodes=4", "--exclusive", "--wrap=sleep 100"])
-    simple.bed.wait_state(blocker, "RUNNING")
+    blocker = simple.fill()
     run = simple.submit("--", "python", "count.py")
     simple.tell(run, "cancel asked", time=time.time())
     simple.bed.run(["scancel", blocker])
@@ -109,8 +107,7 @@ def test_a_job_that_comes_after_its_cancel_does_nothing(simple: Place) -> None:
 def test_a_job_that_comes_after_the_user_was_told_no_does_nothing(simple: Place) -> None:
     assert simple.bed
     simple.write("count.py", COUNT)
-    blocker = simple.bed.submit(["--nodes=4", "--exclusive", "--wrap=sleep 100"])
-    simple.bed.wait_state(blocker, "RUNNING")
+    blocker = simple.fill()
     run = simple.submit("--", "python", "count.py")
     job = simple.status(run)["job"]
     simple.forget_event(run, "submitted")

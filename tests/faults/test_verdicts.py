@@ -118,8 +118,7 @@ def test_hostile_names_in_the_queue_change_nothing(slurm: Place) -> None:
 def test_a_held_job_is_stuck_with_the_way_out(slurm: Place) -> None:
     assert slurm.bed
     slurm.write("ok.py", "print(1)")
-    blocker = slurm.bed.submit(["--nodes=4", "--exclusive", "--wrap=sleep 100"])
-    slurm.bed.wait_state(blocker, "RUNNING")
+    slurm.fill()
     run = slurm.submit("--", "python", "ok.py")
     assert slurm.status(run)["state"] == "pending"
     slurm.bed.run(["scontrol", "uhold", slurm.status(run)["job"]])
@@ -149,8 +148,7 @@ def test_a_run_whose_folder_is_gone_does_not_run(slurm: Place) -> None:
     """Slurm cannot open the log then, and the script never starts."""
     assert slurm.bed
     slurm.write("touch.py", "import os; open(os.environ['scratch_dir'] + '/touched', 'w')")
-    blocker = slurm.bed.submit(["--nodes=4", "--exclusive", "--wrap=sleep 100"])
-    slurm.bed.wait_state(blocker, "RUNNING")
+    blocker = slurm.fill()
     run = slurm.submit("--", "python", "touch.py")
     job = slurm.status(run)["job"]
     slurm.folder(run).rename(slurm.root / "moved")
