@@ -13,6 +13,11 @@ def user_file(environment: Mapping[str, str]) -> Path:
     return _home(environment, "XDG_CONFIG_HOME", ".config") / "voyageur" / "config.toml"
 
 
+def sites_folder(environment: Mapping[str, str]) -> Path:
+    """A user's own profiles of clusters, and what is laid over those of the package."""
+    return _home(environment, "XDG_CONFIG_HOME", ".config") / "voyageur" / "sites"
+
+
 def state_folder(environment: Mapping[str, str]) -> Path:
     return _home(environment, "XDG_STATE_HOME", ".local/state") / "voyageur"
 

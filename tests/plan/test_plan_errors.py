@@ -9,20 +9,19 @@ import pytest
 from tests.plan.wishes import CLUSTER, CODE, MACHINE, STRICT, gpu, plan, wish
 from voyageur.errors import VoyageurError
 from voyageur.plan import Identity, Surroundings, make_plan, slug_for
-from voyageur.site import Partition, Site
+from voyageur.site import Partition, Policy, Queues, Request, Site
 from voyageur.spec import Project, Spec
 
 pytest_plugins = ["tests.golden"]
 Golden = Callable[[str, str], None]
 
-NO_PARTITION = Site(name="slurm", engine="slurm", title="the Slurm cluster test", source="a test")
+NO_PARTITION = Site(name="slurm", engine="slurm", title="the Slurm cluster test")
 TWO_KINDS = Site(
     name="strict",
     engine="slurm",
     title="a strict cluster",
-    source="a test",
-    gpu_type_required=True,
-    partitions=(Partition(name="main", default=True, gpus=(gpu("a100", 4), gpu("h100", 4))),),
+    request=Request(gpu_type=Policy.REQUIRED),
+    queues=Queues(partitions=(Partition(name="main", default=True, gpus=(gpu("a100", 4), gpu("h100", 4))),)),
 )
 
 WISHES: dict[str, tuple[Site, dict[str, Any]]] = {

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from tests.plan.wishes import CLUSTER, CODE, MACHINE, STRICT, gpu, plan, wish
 from voyageur.plan import Identity, Plan, Surroundings, make_plan
-from voyageur.site import Partition, load_profile
+from voyageur.site import Partition, Queues, load_profile
 from voyageur.units import Duration, Size
 
 
@@ -96,7 +96,9 @@ def test_gpus_are_asked_for_per_node() -> None:
 def test_gpus_of_any_kind_are_taken_where_there_are_enough() -> None:
     """A node has four a100 or eight v100: eight of any kind are v100."""
     main = CLUSTER.partitions[0]
-    mixed = replace(CLUSTER, partitions=(replace(main, gpus=(gpu("a100", 4), gpu("v100", 8, cpus_each=2))),))
+    mixed = replace(
+        CLUSTER, queues=Queues(partitions=(replace(main, gpus=(gpu("a100", 4), gpu("v100", 8, cpus_each=2))),))
+    )
     asked = [flag for flag in flags(plan(mixed, gpus=8)) if "gpu" in flag]
     assert asked in (["--gres=gpu:v100:8"], ["--gres=gpu:8"])
 
@@ -118,7 +120,7 @@ def test_narval() -> None:
 
 
 def test_what_is_not_known_of_a_partition_is_no_obstacle() -> None:
-    vague = replace(CLUSTER, partitions=(Partition(name="vague", default=True),))
+    vague = replace(CLUSTER, queues=Queues(partitions=(Partition(name="vague", default=True),)))
     made = plan(vague, nodes=1000, cpus=1000, time="365d", memory="10T")
     assert amounts(made) == (1000, 1, 1000, 0)
     assert plan(vague).shape.memory.value is None

@@ -4,7 +4,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from voyageur.plan import FrozenCode, Identity, Plan, Surroundings, make_plan
-from voyageur.site import Gpu, Partition, Policy, Site
+from voyageur.site import Gpu, Partition, Policy, Queues, Request, Site
 from voyageur.spec import Given, Spec, read_spec
 from voyageur.units import Duration, Size
 
@@ -19,23 +19,24 @@ CLUSTER = Site(
     name="slurm",
     engine="slurm",
     title="the Slurm cluster test",
-    source="a test",
-    partitions=(
-        Partition(
-            name="main",
-            default=True,
-            time_limit=Duration.parse("1d"),
-            nodes=8,
-            cpus=16,
-            memory=Size.parse("64000M"),
-        ),
-        Partition(
-            name="gpus",
-            time_limit=Duration.parse("7d"),
-            nodes=4,
-            cpus=24,
-            memory=Size.parse("256G"),
-            gpus=(gpu("a100", 4),),
+    queues=Queues(
+        partitions=(
+            Partition(
+                name="main",
+                default=True,
+                time_limit=Duration.parse("1d"),
+                nodes=8,
+                cpus=16,
+                memory=Size.parse("64000M"),
+            ),
+            Partition(
+                name="gpus",
+                time_limit=Duration.parse("7d"),
+                nodes=4,
+                cpus=24,
+                memory=Size.parse("256G"),
+                gpus=(gpu("a100", 4),),
+            ),
         ),
     ),
 )
@@ -43,19 +44,19 @@ STRICT = Site(
     name="strict",
     engine="slurm",
     title="a strict cluster",
-    source="a test",
-    partitions=CLUSTER.partitions,
-    partition=Policy.FORBIDDEN,
-    account=Policy.REQUIRED,
-    gpu_type_required=True,
-    gpu_request="--gpus-per-node={type}{count}",
+    queues=CLUSTER.queues,
+    request=Request(
+        partition=Policy.FORBIDDEN,
+        account=Policy.REQUIRED,
+        gpu_type=Policy.REQUIRED,
+        gpu_flag="--gpus-per-node={type}{count}",
+    ),
 )
 MACHINE = Site(
     name="local",
     engine="local",
     title="this machine",
-    source="a test",
-    partitions=(Partition(name="local", default=True, cpus=4, memory=Size.parse("16G")),),
+    queues=Queues(partitions=(Partition(name="local", default=True, cpus=4, memory=Size.parse("16G")),)),
 )
 
 

@@ -9,7 +9,7 @@ from voyageur.record import Run, load
 from voyageur.record.create import create_run
 from voyageur.runtime import folder as files
 from voyageur.script import render
-from voyageur.site import Partition, Site
+from voyageur.site import Partition, Queues, Site
 from voyageur.spec import Given, Spec, read_spec
 from voyageur.units import Size
 
@@ -18,8 +18,7 @@ SITE = Site(
     name="slurm",
     engine="slurm",
     title="a cluster",
-    source="a test",
-    partitions=(Partition(name="main", default=True),),
+    queues=Queues(partitions=(Partition(name="main", default=True),)),
 )
 
 

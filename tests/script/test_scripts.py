@@ -9,7 +9,7 @@ import pytest
 from voyageur import __version__
 from voyageur.plan import FrozenCode, Identity, Plan, Surroundings, make_plan
 from voyageur.script import render
-from voyageur.site import Partition, Site, load_profile, site_from_answers
+from voyageur.site import Partition, Queues, Site, load_profile, site_from_answers
 from voyageur.spec import Given, read_spec
 from voyageur.units import Size
 
@@ -45,7 +45,7 @@ def recorded_cluster() -> Site:
 
 def machine() -> Site:
     only = Partition(name="local", default=True, cpus=4, memory=Size.parse("16G"))
-    return Site(name="local", engine="local", title="this machine", source="a test", partitions=(only,))
+    return Site(name="local", engine="local", title="this machine", queues=Queues(partitions=(only,)))
 
 
 def plan(

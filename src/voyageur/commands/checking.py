@@ -75,7 +75,7 @@ def _venv_has(spec: Spec, around: Surroundings, program: str) -> bool:
 
 
 def _may_come_from_elsewhere(spec: Spec, site: Site) -> bool:
-    return bool(spec.env.modules or site.modules) or _is_elsewhere(site)
+    return bool(spec.env.modules or site.software.modules) or _is_elsewhere(site)
 
 
 def _is_elsewhere(site: Site) -> bool:

@@ -92,7 +92,7 @@ def surroundings(spec: Spec, site: Site) -> Surroundings:
         None,
     )
     return Surroundings(
-        scratch=places.scratch_folder(spec.scratch, site.scratch, environment),
+        scratch=places.scratch_folder(spec.scratch, site.storage.scratch, environment),
         active_venv=environment.get("VIRTUAL_ENV") or _venv_on_path(),
         project_venv=str(own) if own else None,
         conda=environment.get("CONDA_PREFIX"),

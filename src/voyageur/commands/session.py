@@ -58,15 +58,15 @@ def check_can_submit(site: Site) -> None:
     """A script made for one cluster is not given to another."""
     if site.engine != "slurm":
         return
-    there = f"log in there{f' ({site.login})' if site.login else ''} and submit from the same project"
+    there = f"log in there{f' ({site.access.login[0]})' if site.access.login else ''} and submit from the same project"
     if not has_slurm():
         raise SiteError(f"this machine cannot submit to {site.name}: it has no `sbatch`", hint=there)
-    if site.cluster:
+    if clusters := site.fingerprint.cluster:
         from voyageur.engines.slurm import cluster_name
         from voyageur.hosts import Here
 
         here = cluster_name(Here())
-        if here and here != site.cluster:
+        if here and here not in clusters:
             raise SiteError(
                 f"this machine belongs to the cluster {here}, not to {site.name}",
                 hint=f"{there}, or submit here with `--on slurm`",

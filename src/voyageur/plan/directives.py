@@ -49,7 +49,7 @@ def _amounts(site: Site, shape: Shape) -> Iterator[tuple[str, str]]:
     if shape.gpus.value:
         kind = f"{shape.gpu.value}:" if shape.gpu.value else ""
         yield (
-            site.gpu_request.format(type=kind, count=shape.gpus.value),
+            site.request.gpu_flag.format(type=kind, count=shape.gpus.value),
             f"{shape.gpus.because}, for each node",
         )
     yield f"--time={shape.time.value.slurm()}", shape.time.because

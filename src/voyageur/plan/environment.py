@@ -26,8 +26,8 @@ def decide_modules(spec: Spec, site: Site) -> Choice[tuple[str, ...]]:
     if spec.env.modules is not None:
         return Choice(value=spec.env.modules, because=f"asked for by {spec.source('env.modules')}")
     return Choice(
-        value=site.modules,
-        because=f"what {site.name} offers by default" if site.modules else "none asked for",
+        value=site.software.modules,
+        because=f"what {site.name} offers by default" if site.software.modules else "none asked for",
     )
 
 

@@ -88,7 +88,7 @@ def make_plan(
 def _account(spec: Spec, site: Site) -> Choice[str | None]:
     if spec.account:
         return Choice(value=spec.account, because=f"asked for by {spec.source('account')}")
-    if site.account is Policy.REQUIRED:
+    if site.request.account is Policy.REQUIRED:
         raise SiteError(
             f"{site.name} wants to know which account to charge",
             hint=f"name it with `--account`, or once for all under [sites.{site.name}]",

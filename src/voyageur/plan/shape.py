@@ -48,7 +48,7 @@ def decide_shape(spec: Spec, site: Site, launch: str) -> Shape:
     gpu = partition.gpu(wanted.gpu, wanted.gpus) if wanted.gpus else None
     tasks = _tasks_per_node(spec, wanted, launch)
     cpus = _cpus(spec, wanted, site, gpu, tasks.value)
-    emitted = site.partition is not Policy.FORBIDDEN and site.engine != "local"
+    emitted = site.request.partition is not Policy.FORBIDDEN and site.engine != "local"
     return Shape(
         partition=Choice(value=partition.name if emitted else None, because=because),
         nodes=Choice(value=wanted.nodes, because=_asked(spec, "resources.nodes")),
@@ -71,14 +71,14 @@ def _with_implied_gpu(spec: Spec, site: Site) -> Resources:
         return replace(wanted, gpu=None)  # models are names of a cluster's; this machine has what it has
     if wanted.gpu and not wanted.gpus and not spec.says("resources.gpus"):
         wanted = replace(wanted, gpus=1)
-    if wanted.gpus and not wanted.gpu and site.gpu_type_required:
-        if len(site.gpu_names()) != 1:
+    if wanted.gpus and not wanted.gpu and site.request.gpu_type is Policy.REQUIRED:
+        if len(whole := site.gpu_names(slices=False)) != 1:
             raise SiteError(
                 f"{site.name} wants to know which GPU",
                 facts=["it has: " + ", ".join(site.gpu_names())],
                 hint="name one with `--gpu-type`",
             )
-        wanted = replace(wanted, gpu=site.gpu_names()[0])
+        wanted = replace(wanted, gpu=whole[0])
     if wanted.gpu and wanted.gpu not in site.gpu_names():
         has = ", ".join(site.gpu_names()) or "none with a name"
         raise SiteError(
@@ -99,7 +99,7 @@ def _gpu_reason(spec: Spec, site: Site, gpu: Gpu | None) -> str:
         return "no GPU asked for"
     if spec.says("resources.gpu"):
         return _asked(spec, "resources.gpu")
-    return f"{site.name} wants the model named" if site.gpu_type_required else "any GPU will do"
+    return f"{site.name} wants the model named" if site.request.gpu_type is Policy.REQUIRED else "any GPU will do"
 
 
 # ── partition ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -122,7 +122,7 @@ def _choose_partition(spec: Spec, wanted: Resources, site: Site) -> tuple[Partit
 
 
 def _named_partition(spec: Spec, wanted: Resources, site: Site) -> Partition:
-    if site.partition is Policy.FORBIDDEN:
+    if site.request.partition is Policy.FORBIDDEN:
         raise SiteError(
             f"{site.name} chooses the partition itself",
             facts=[f"partition `{spec.partition}` is {_asked(spec, 'partition')}"],

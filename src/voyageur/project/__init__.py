@@ -2,6 +2,6 @@
 
 from voyageur.project.document import document
 from voyageur.project.look import look
-from voyageur.project.model import Finding, Found
+from voyageur.project.model import Clue, Found
 
-__all__ = ["Finding", "Found", "document", "look"]
+__all__ = ["Clue", "Found", "document", "look"]

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from voyageur.project.command_text import Line, find_command, lines_of
 from voyageur.project.files import Tree
-from voyageur.project.model import Finding, is_right
+from voyageur.project.model import Clue, is_right
 from voyageur.units import Duration, Size, UnitError
 
 _SHORT = {
@@ -80,11 +80,11 @@ def _words(text: str) -> Iterator[tuple[str, str]]:
 # ── in our words ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def findings_of(batch: Batch) -> Iterator[Finding]:
+def findings_of(batch: Batch) -> Iterator[Clue]:
     for key, option, value in _values(batch):
         said = batch.options[option]
         where = f"{batch.name}:{said.line}, --{option}" + (f"={said.value}" if said.value else "")
-        yield Finding(key=key, value=value, because=where, on_cluster=key in _ON_CLUSTER)
+        yield Clue(key=key, value=value, because=where, on_cluster=key in _ON_CLUSTER)
     yield from _surroundings(batch)
 
 
@@ -177,12 +177,12 @@ _GPUS = re.compile(r"(?:gpu:?)?(?P<model>[A-Za-z][\w.-]*)?:?(?P<count>\d+)?(?:\(
 # ── modules, virtual environment, variables ──────────────────────────────────────────────────────────────────────────
 
 
-def _surroundings(batch: Batch) -> Iterator[Finding]:
+def _surroundings(batch: Batch) -> Iterator[Clue]:
     lines = lines_of(batch.text)
     modules = [name for line in lines for name in _modules(line)]
     if modules:
         because = f"{batch.name}, module load"
-        yield Finding(key="env.modules", value=modules, because=because, on_cluster=True)
+        yield Clue(key="env.modules", value=modules, because=because, on_cluster=True)
     for line in lines:
         if match := re.match(r"(?:source|\.)\s+(\S+)/bin/activate\b", line):
             yield _venv(batch, match[1].strip("\"'"))
@@ -190,10 +190,10 @@ def _surroundings(batch: Batch) -> Iterator[Finding]:
     secrets = [name for name in variables if _SECRET.search(name)]
     plain = {name: value for name, value in variables.items() if name not in secrets and "$" not in value}
     if plain:
-        yield Finding(key="env.variables", value=plain, because=f"{batch.name}, export")
+        yield Clue(key="env.variables", value=plain, because=f"{batch.name}, export")
     if secrets:
         because = f"{batch.name} sets it in the open; export it in your shell instead, its value goes into no file"
-        yield Finding(key="env.secrets", value=secrets, because=because, sure=False)
+        yield Clue(key="env.secrets", value=secrets, because=because, sure=False)
 
 
 def _modules(line: str) -> list[str]:
@@ -202,11 +202,11 @@ def _modules(line: str) -> list[str]:
     return [name for name in names if re.fullmatch(r"[\w.+/-]+", name) and not name.startswith("-") and name != "purge"]
 
 
-def _venv(batch: Batch, written: str) -> Finding:
+def _venv(batch: Batch, written: str) -> Clue:
     path = os.path.expandvars(os.path.expanduser(written))
     usable = os.path.isabs(path) and "$" not in path
     because = f"{batch.name}, source" if usable else f"{batch.name} activates {written}: name it by its whole path"
-    return Finding(key="env.venv", value=path, because=because, sure=usable, on_cluster=True)
+    return Clue(key="env.venv", value=path, because=because, sure=usable, on_cluster=True)
 
 
 def _exports(line: str) -> Iterator[tuple[str, str]]:

@@ -82,12 +82,12 @@ def _table(table: str, title: str, found: Found) -> Iterator[str]:
 
 
 def _entry(example: Example, found: Found) -> str:
-    finding = found.get(example.key)
+    clue = found.get(example.key)
     name = example.key.rpartition(".")[2]
-    if finding is None or (finding.on_cluster and finding.sure):
+    if clue is None or (clue.on_cluster and clue.sure):
         return _lined(f"# {name} = {_toml(example.value)}", example.what)
-    mark = "" if finding.sure else "# "
-    return _lined(f"{mark}{name} = {_toml(finding.value)}", finding.because)
+    mark = "" if clue.sure else "# "
+    return _lined(f"{mark}{name} = {_toml(clue.value)}", clue.because)
 
 
 def _sites(found: Found) -> Iterator[str]:
@@ -95,7 +95,7 @@ def _sites(found: Found) -> Iterator[str]:
     if live:
         yield _lined("[sites.slurm]", "only there; `voy run` on your own machine does without")
         yield from _remarks(found, "sites")
-        yield from (_lined(f"{finding.key} = {_toml(finding.value)}", finding.because) for finding in live)
+        yield from (_lined(f"{clue.key} = {_toml(clue.value)}", clue.because) for clue in live)
     else:
         yield from _remarks(found, "sites")
         yield _lined("# [sites.narval]", "what is only true on one cluster: any key from above")
@@ -111,9 +111,9 @@ def _experiments(found: Found) -> Iterator[str]:
         )
         yield '# command = "python train.py --lr 0.1 --out {checkpoints}"'
         return
-    for name, findings in found.experiments.items():
+    for name, clues in found.experiments.items():
         yield _lined(f"# [experiment.{_key(name)}]", f"`voy submit -e {name}`: any key, laid over those above")
-        yield from (_lined(f"# {finding.key} = {_toml(finding.value)}", finding.because) for finding in findings)
+        yield from (_lined(f"# {clue.key} = {_toml(clue.value)}", clue.because) for clue in clues)
         yield ""
 
 

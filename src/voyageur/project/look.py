@@ -9,7 +9,7 @@ from voyageur.project.batch import Batch, find_batches, findings_of, not_taken
 from voyageur.project.data import find_data
 from voyageur.project.files import Tree
 from voyageur.project.libraries import Libraries, find_libraries
-from voyageur.project.model import Finding, Found, only_right
+from voyageur.project.model import Clue, Found, only_right
 from voyageur.project.program import Program, find_program, remarks_on
 
 _PACKAGE_FILES = ("requirements.txt", "uv.lock", "poetry.lock", "Pipfile", "pyproject.toml", "setup.py")
@@ -32,7 +32,7 @@ def look(root: Path, environment: Mapping[str, str], *, has_gpus: bool, has_slur
         ]
     )
     return Found(
-        findings=tuple(found),
+        clues=tuple(found),
         remarks={
             "command": tuple(remarks_on(tree, program)) if program else (),
             "env": tuple(_packages(tree)),
@@ -43,27 +43,27 @@ def look(root: Path, environment: Mapping[str, str], *, has_gpus: bool, has_slur
     )
 
 
-def _slurm(batches: list[Batch], has_slurm: bool) -> Iterator[Finding]:
+def _slurm(batches: list[Batch], has_slurm: bool) -> Iterator[Clue]:
     """So that what is true on the cluster alone has a table of its own, and `voy run` works without it."""
     if batches:
         because = f"{batches[0].name} is a Slurm script" + ("" if has_slurm else ", but this machine has no Slurm")
-        yield Finding(key="site", value="slurm", because=because, sure=has_slurm)
+        yield Clue(key="site", value="slurm", because=because, sure=has_slurm)
 
 
-def _from_libraries(libraries: Libraries, has_gpus: bool) -> Iterator[Finding]:
+def _from_libraries(libraries: Libraries, has_gpus: bool) -> Iterator[Clue]:
     if libraries.gpu:
         because = f"{libraries.gpu} uses GPUs" + ("" if has_gpus else "; take it in for a cluster, or use -g 1")
-        yield Finding(key="resources.gpus", value=1, because=because, sure=has_gpus)
+        yield Clue(key="resources.gpus", value=1, because=because, sure=has_gpus)
     if libraries.launch:
         style, because = libraries.launch
-        yield Finding(key="launch.with", value=style, because=because, sure=False)
+        yield Clue(key="launch.with", value=style, because=because, sure=False)
 
 
-def _from_data(root: Path) -> Iterator[Finding]:
+def _from_data(root: Path) -> Iterator[Clue]:
     heavy = list(find_data(root))
     if heavy:
         because = "; ".join(f"{item.name}: {item.because}" for item in heavy) + "; name them by their whole path"
-        yield Finding(key="snapshot.exclude", value=[item.name for item in heavy], because=because)
+        yield Clue(key="snapshot.exclude", value=[item.name for item in heavy], because=because)
 
 
 def _packages(tree: Tree) -> Iterator[str]:
@@ -87,11 +87,11 @@ def _stem(batch: Batch) -> str:
     return Path(batch.name).stem
 
 
-def _experiment(batch: Batch) -> Iterator[Finding]:
+def _experiment(batch: Batch) -> Iterator[Clue]:
     line = batch.command
     assert line is not None
-    yield Finding(key="command", value=line.text, because=line.obstacle or f"what {batch.name} starts")
-    yield from (finding for finding in findings_of(batch) if finding.sure and finding.key.startswith("resources."))
+    yield Clue(key="command", value=line.text, because=line.obstacle or f"what {batch.name} starts")
+    yield from (clue for clue in findings_of(batch) if clue.sure and clue.key.startswith("resources."))
 
 
 def _summary(program: Program | None, batches: list[Batch], libraries: Libraries, tree: Tree) -> Iterator[str]:

@@ -10,7 +10,7 @@ from msgspec import Struct
 from voyageur.spec.keys import KEYS
 
 
-class Finding(Struct, frozen=True, kw_only=True):
+class Clue(Struct, frozen=True, kw_only=True):
     """A value for a key, and where it was found. Not `sure`: worth a look, but written as a comment only.
 
     What is true on a cluster alone (its account, its modules, its GPUs) would stop `voy run` on a laptop.
@@ -24,25 +24,25 @@ class Finding(Struct, frozen=True, kw_only=True):
 
 
 class Found(Struct, frozen=True, kw_only=True):
-    findings: tuple[Finding, ...] = ()
+    clues: tuple[Clue, ...] = ()
     remarks: dict[str, tuple[str, ...]] = {}
-    experiments: dict[str, tuple[Finding, ...]] = {}
+    experiments: dict[str, tuple[Clue, ...]] = {}
     summary: tuple[str, ...] = ()
 
-    def get(self, key: str) -> Finding | None:
-        return next((finding for finding in self.findings if finding.key == key), None)
+    def get(self, key: str) -> Clue | None:
+        return next((clue for clue in self.clues if clue.key == key), None)
 
     @property
-    def for_cluster(self) -> tuple[Finding, ...]:
-        return tuple(finding for finding in self.findings if finding.on_cluster and finding.sure)
+    def for_cluster(self) -> tuple[Clue, ...]:
+        return tuple(clue for clue in self.clues if clue.on_cluster and clue.sure)
 
 
-def only_right(findings: Iterable[Finding]) -> list[Finding]:
+def only_right(clues: Iterable[Clue]) -> list[Clue]:
     """Those that the spec would take, the first of each key."""
-    kept: dict[str, Finding] = {}
-    for finding in findings:
-        if finding.key not in kept and is_right(finding.key, finding.value):
-            kept[finding.key] = finding
+    kept: dict[str, Clue] = {}
+    for clue in clues:
+        if clue.key not in kept and is_right(clue.key, clue.value):
+            kept[clue.key] = clue
     return list(kept.values())
 
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from voyageur.project.batch import Batch
 from voyageur.project.command_text import command_in, lines_of
 from voyageur.project.files import Tree
-from voyageur.project.model import Finding
+from voyageur.project.model import Clue
 
 _USUAL = ("train.py", "main.py", "run.py", "experiment.py")
 _USUAL_SCRIPTS = ("train.sh", "run.sh", "main.sh")
@@ -26,7 +26,7 @@ _RESULT_FOLDER = re.compile(r"--(out|output|outdir|logdir|checkpoints|(out|outpu
 class Program(NamedTuple):
     """The command, and the Python file behind it when there is one in the project. What is guessed has no arguments."""
 
-    command: Finding
+    command: Clue
     file: str = ""
     guessed: bool = False
 
@@ -54,7 +54,7 @@ def _python(tree: Tree, environment: Mapping[str, str]) -> str:
     return "python" if own or shutil.which("python") else "python3"
 
 
-def _from_command_file(tree: Tree) -> Iterator[Finding]:
+def _from_command_file(tree: Tree) -> Iterator[Clue]:
     for name in tree.names:
         if os.path.basename(name) in _COMMAND_FILES:
             lines = [line.rstrip("\\ ") for line in lines_of(tree.text(name)) if line and not line.startswith("#")]
@@ -62,31 +62,31 @@ def _from_command_file(tree: Tree) -> Iterator[Finding]:
             if line:
                 obstacle = line.obstacle or ("it holds several commands, this is the first" if len(lines) > 1 else "")
                 because = f"{name}: {obstacle}" if obstacle else f"{name}, which holds only the command"
-                yield Finding(key="command", value=line.text, because=because, sure=not obstacle)
+                yield Clue(key="command", value=line.text, because=because, sure=not obstacle)
 
 
-def _from_batches(batches: list[Batch]) -> Iterator[Finding]:
+def _from_batches(batches: list[Batch]) -> Iterator[Clue]:
     for batch in batches:
         if line := batch.command:
             because = f"{batch.name}: {line.obstacle}" if line.obstacle else f"what {batch.name} starts"
-            yield Finding(key="command", value=line.text, because=because, sure=not line.obstacle)
+            yield Clue(key="command", value=line.text, because=because, sure=not line.obstacle)
 
 
-def _from_usual_names(tree: Tree, python: str) -> Iterator[Finding]:
+def _from_usual_names(tree: Tree, python: str) -> Iterator[Clue]:
     for wanted in _USUAL:
         for name in tree.names:
             if os.path.basename(name) == wanted and name.count("/") <= 2 and not _is_test(name):
                 yield _starts(python, name, "by its name")
 
 
-def _from_package(tree: Tree, python: str) -> Iterator[Finding]:
+def _from_package(tree: Tree, python: str) -> Iterator[Clue]:
     for name in tree.ending("/__main__.py"):
         if name.count("/") == 1:
             package = os.path.dirname(name)
-            yield Finding(key="command", value=f"{python} -m {package}", because=f"{package} has a __main__.py")
+            yield Clue(key="command", value=f"{python} -m {package}", because=f"{package} has a __main__.py")
 
 
-def _from_startable(tree: Tree, python: str) -> Iterator[Finding]:
+def _from_startable(tree: Tree, python: str) -> Iterator[Clue]:
     """Files that are meant to be started; the surest signs first."""
     programs = [(name, tree.text(name)) for name in tree.ending(".py")[:500] if not _is_test(name)]
     reasons = (
@@ -103,17 +103,17 @@ def _is_guarded(text: str) -> bool:
     return "__name__" in text and "__main__" in text
 
 
-def _from_scripts(tree: Tree, batches: list[Batch]) -> Iterator[Finding]:
+def _from_scripts(tree: Tree, batches: list[Batch]) -> Iterator[Clue]:
     others = {batch.name for batch in batches}
     for name in tree.ending(".sh"):
         if "/" not in name and name in _USUAL_SCRIPTS and name not in others:
             yield _starts("bash", name, "by its name")
 
 
-def _from_pyproject(tree: Tree) -> Iterator[Finding]:
+def _from_pyproject(tree: Tree) -> Iterator[Clue]:
     for name in _tables(tree).get("scripts", {}):
         because = "pyproject.toml, [project.scripts]; it must be installed in the job's environment"
-        yield Finding(key="command", value=name, because=because, sure=shutil.which(name) is not None)
+        yield Clue(key="command", value=name, because=because, sure=shutil.which(name) is not None)
 
 
 def _tables(tree: Tree) -> dict[str, dict[str, str]]:
@@ -124,8 +124,8 @@ def _tables(tree: Tree) -> dict[str, dict[str, str]]:
     return project if isinstance(project, dict) else {}
 
 
-def _starts(program: str, name: str, because: str) -> Finding:
-    return Finding(key="command", value=f"{program} {shlex.quote(name)}", because=f"{name} was found: {because}")
+def _starts(program: str, name: str, because: str) -> Clue:
+    return Clue(key="command", value=f"{program} {shlex.quote(name)}", because=f"{name} was found: {because}")
 
 
 def _is_test(name: str) -> bool:

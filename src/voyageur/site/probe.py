@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from voyageur.site.model import Gpu, Partition, Site
+from voyageur.site.model import Site
+from voyageur.site.queues import Gpu, Partition, Queues
 from voyageur.slurm_text import NodeGroup, config_from, node_groups
 from voyageur.units import Duration, Size
 
@@ -19,8 +20,10 @@ def site_from_answers(nodes_answer: str, config_answer: str) -> Site:
         name="slurm",
         engine="slurm",
         title=f"the Slurm cluster {config.get('ClusterName', '')}".rstrip(),
-        source="sinfo and scontrol on this machine",
-        partitions=tuple(_partition([group for group in groups if group.partition == name]) for name in names),
+        queues=Queues(
+            source="sinfo and scontrol on this machine",
+            partitions=tuple(_partition([group for group in groups if group.partition == name]) for name in names),
+        ),
         kill_wait=_seconds(config.get("KillWait"), default=30),
         message_timeout=_seconds(config.get("MessageTimeout"), default=10),
     )
@@ -69,10 +72,9 @@ def local_site() -> Site:
         name="local",
         engine="local",
         title="this machine",
-        source="the operating system",
-        scratch="$SCRATCH",
-        partitions=(
-            Partition(name="local", default=True, nodes=0, cpus=_cores(), memory=_memory(), gpus=_gpus_here()),
+        queues=Queues(
+            source="the operating system",
+            partitions=(Partition(name="local", default=True, cpus=_cores(), memory=_memory(), gpus=_gpus_here()),),
         ),
         kill_wait=Duration(10),
     )

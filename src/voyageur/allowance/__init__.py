@@ -1,0 +1,5 @@
+"""What may be charged and what is left: the answers of the cluster's and the site's own commands. Runs nothing."""
+
+from voyageur.allowance.model import Account, Balance, JobCount, Quota
+
+__all__ = ["Account", "Balance", "JobCount", "Quota"]

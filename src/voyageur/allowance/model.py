@@ -1,0 +1,54 @@
+"""What may be charged, what is left of it, and what is full."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from voyageur.units import Size
+
+
+class Account(Struct, frozen=True, kw_only=True):
+    """An account of Slurm's that this user may charge. `fair_share`: LevelFS of sshare where it has one, else FairShare."""
+
+    name: str
+    partitions: tuple[str, ...] = ()
+    qos: tuple[str, ...] = ()
+    default: bool = False
+    fair_share: float | None = None
+    shares: float | None = None
+    usage: float | None = None
+    most_submitted: int | None = None
+    most_running: int | None = None
+
+
+class Balance(Struct, frozen=True, kw_only=True):
+    """What is left of an allocation, in the site's own unit. `age` in seconds where the answer says how old it is."""
+
+    account: str
+    unit: str
+    granted: float | None = None
+    used: float | None = None
+    left: float | None = None
+    until: str | None = None
+    age: float | None = None
+    source: str = ""
+
+
+class Quota(Struct, frozen=True, kw_only=True):
+    """One file system, one owner. `owner` is a user or a group; limits that are None are not known or not set."""
+
+    place: str
+    path: str = ""
+    owner: str = ""
+    used: Size | None = None
+    limit: Size | None = None
+    files: int | None = None
+    file_limit: int | None = None
+    source: str = ""
+
+
+class JobCount(Struct, frozen=True, kw_only=True):
+    """This user's jobs, an array's tasks counted one by one."""
+
+    submitted: int
+    running: int
