@@ -8,7 +8,7 @@ from voyageur.units import Size
 
 
 class Account(Struct, frozen=True, kw_only=True):
-    """An account of Slurm's that this user may charge. `fair_share`: LevelFS of sshare where it has one, else FairShare."""
+    """An account of Slurm's that this user may charge. `fair_share`: LevelFS of sshare where it has one."""
 
     name: str
     partitions: tuple[str, ...] = ()
