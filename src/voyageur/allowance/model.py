@@ -35,7 +35,11 @@ class Balance(Struct, frozen=True, kw_only=True):
 
 
 class Quota(Struct, frozen=True, kw_only=True):
-    """One file system, one owner. `owner` is a user or a group; limits that are None are not known or not set."""
+    """One file system, one owner. `owner` is a user or a group; limits that are None are not known or not set.
+
+    `as_of` is when this was true, where the answer says that it is not of now. A `whole` one is all of a file system,
+    everybody's files in it: no quota, but it can be full.
+    """
 
     place: str
     path: str = ""
@@ -45,6 +49,21 @@ class Quota(Struct, frozen=True, kw_only=True):
     files: int | None = None
     file_limit: int | None = None
     source: str = ""
+    as_of: str = ""
+    whole: bool = False
+
+    @property
+    def full(self) -> float | None:
+        """The part of its bytes that is used; None without a limit."""
+        return self.used.bytes / self.limit.bytes if self.used and self.limit and self.limit.bytes else None
+
+    @property
+    def files_full(self) -> float | None:
+        return self.files / self.file_limit if self.files is not None and self.file_limit else None
+
+    @property
+    def worst(self) -> float:
+        return max(self.full or 0.0, self.files_full or 0.0)
 
 
 class JobCount(Struct, frozen=True, kw_only=True):
