@@ -12,6 +12,8 @@ from voyageur.hosts.model import Answer
 from voyageur.slurm_text import clean_environment
 from voyageur.units import Duration
 
+_LAST_WORDS = 1.0  # seconds
+
 
 class Here:
     def run(
@@ -33,8 +35,7 @@ class Here:
             return Answer(code=process.returncode, output=_text(output), errors=_text(errors))
         except subprocess.TimeoutExpired:
             process.kill()
-            output, errors = process.communicate()
-            return Answer(code=None, output=_text(output), errors=_text(errors))
+            return _what_there_is(process)
         except BaseException:
             process.kill()
             process.wait()
@@ -45,6 +46,23 @@ class Here:
 
     def has(self, command: str) -> bool:
         return shutil.which(command) is not None
+
+
+def _what_there_is(process: subprocess.Popen[str]) -> Answer:
+    """A child of the command's own, or a hung file system, may hold its pipes open long after it was killed."""
+    try:
+        output, errors = process.communicate(timeout=_LAST_WORDS)
+        return Answer(code=None, output=_text(output), errors=_text(errors))
+    except subprocess.TimeoutExpired as late:
+        for pipe in (process.stdout, process.stderr):
+            if pipe:
+                pipe.close()
+        return Answer(code=None, output=_read(late.stdout), errors=_read(late.stderr))
+
+
+def _read(answer: bytes | str | None) -> str:
+    """What was read so far comes as bytes, also where text was asked for."""
+    return answer.decode("utf-8", "replace") if isinstance(answer, bytes) else answer or ""
 
 
 def _text(answer: str) -> str:
