@@ -1,0 +1,1 @@
+"""What a cluster is asked besides its jobs: accounts, quotas, what it is."""
