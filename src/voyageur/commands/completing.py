@@ -75,7 +75,7 @@ def sites() -> Iterable[str]:
 
 
 def launch_styles() -> Iterable[str]:
-    from voyageur.plan.shape import STYLES
+    from voyageur.plan.launch import STYLES
 
     return STYLES
 

@@ -11,6 +11,7 @@ from voyageur.plan.model import (
     FrozenCode,
     Identity,
     Plan,
+    Queue,
     Shape,
     Surroundings,
 )
@@ -23,6 +24,7 @@ __all__ = [
     "FrozenCode",
     "Identity",
     "Plan",
+    "Queue",
     "Shape",
     "Surroundings",
     "document",

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from voyageur.errors import SiteError, SpecError
 from voyageur.plan.directives import decide_directives
-from voyageur.plan.environment import decide_activation, decide_exports, decide_modules
+from voyageur.plan.environment import decide_activation, decide_exports, decide_modules, decide_purge
 from voyageur.plan.folders import decide_folders
 from voyageur.plan.identity import slug_of_command
-from voyageur.plan.launch import launch_words
+from voyageur.plan.launch import decide_launch, launch_words
 from voyageur.plan.model import Choice, Folders, FrozenCode, Identity, Plan, Surroundings
 from voyageur.plan.notes import notes_on
-from voyageur.plan.shape import decide_launch, decide_shape
-from voyageur.site import Policy, Site
+from voyageur.plan.shape import decide_shape
+from voyageur.site import Policy, Site, Status
 from voyageur.spec import Spec
 from voyageur.units import Duration
 
@@ -36,9 +36,10 @@ def make_plan(
     spec: Spec, site: Site, around: Surroundings, identity: Identity, code: FrozenCode, notes: tuple[str, ...] = ()
 ) -> Plan:
     """`notes`: what was found out about the code and the program; the plan has some of its own."""
+    refuse_retired(site)
     folders = folders_for(spec, around, identity)
     launch = decide_launch(spec)
-    shape = decide_shape(spec, site, launch.value)
+    shape, queue = decide_shape(spec, site, launch.value)
     account, warn, requeue = _account(spec, site), _warning(spec, shape.time.value), _requeue(spec)
     return Plan(
         identity=identity,
@@ -50,6 +51,7 @@ def make_plan(
         command=spec.command,
         start_in=spec.project.start_in,
         shape=shape,
+        queue=queue,
         launch=launch,
         warn=warn,
         account=account,
@@ -57,11 +59,11 @@ def make_plan(
         folders=folders,
         code=code,
         directives=decide_directives(
-            spec=spec,
             site=site,
             identity=identity,
             folders=folders,
             shape=shape,
+            queue=queue,
             account=account,
             warn=warn,
             requeue=requeue,
@@ -78,11 +80,22 @@ def make_plan(
             experiment=experiment_of(spec),
         ),
         modules=decide_modules(spec, site),
+        purge=decide_purge(site),
         activate=decide_activation(spec, around),
         launch_words=launch_words(launch.value, shape),
         secrets=spec.env.secrets,
         notes=(*notes_on(spec, site, around), *notes),
     )
+
+
+def refuse_retired(site: Site) -> None:
+    """A cluster that is gone takes no job; old projects still name it."""
+    if site.status is Status.RETIRED:
+        raise SiteError(
+            f"{site.name} is no more",
+            facts=[f"{site.title}: ended {site.ended}" if site.ended else site.title],
+            hint=f"its successor is {site.successor}: `--on {site.successor}`" if site.successor else None,
+        )
 
 
 def _account(spec: Spec, site: Site) -> Choice[str | None]:

@@ -60,18 +60,27 @@ class Folders(Struct, frozen=True, kw_only=True):
 class Shape(Struct, frozen=True, kw_only=True):
     """Nodes, tasks, CPUs, memory, GPUs and time, in the right relation to each other."""
 
-    partition: Choice[str | None]
     nodes: Choice[int]
     tasks_per_node: Choice[int]
     cpus_per_task: Choice[int]
     memory: Choice[Size | None]
     gpus: Choice[int]
     gpu: Choice[str | None]
+    disk: Choice[Size | None]
     time: Choice[Duration]
 
     @property
     def tasks(self) -> int:
         return self.nodes.value * self.tasks_per_node.value
+
+
+class Queue(Struct, frozen=True, kw_only=True):
+    """Where it waits: the profile's own word for the place, and what sbatch is told of it."""
+
+    place: str
+    partition: Choice[str | None]
+    qos: Choice[str | None]
+    constraint: Choice[str | None]
 
 
 class Directive(Struct, frozen=True, kw_only=True):
@@ -100,6 +109,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     command: tuple[str, ...]
     start_in: str
     shape: Shape
+    queue: Queue
     launch: Choice[str]
     warn: Choice[Duration]
     account: Choice[str | None]
@@ -109,6 +119,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     directives: tuple[Directive, ...]
     exports: tuple[Export, ...]
     modules: Choice[tuple[str, ...]]
+    purge: Choice[bool]
     activate: Choice[str | None]
     launch_words: tuple[str, ...]
     secrets: tuple[str, ...] = ()
