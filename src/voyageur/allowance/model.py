@@ -8,7 +8,10 @@ from voyageur.units import Size
 
 
 class Account(Struct, frozen=True, kw_only=True):
-    """An account of Slurm's that this user may charge. `fair_share`: LevelFS of sshare where it has one."""
+    """An account of Slurm's that this user may charge. `fair_share`: LevelFS of sshare where it has one.
+
+    `shares` is the part of the cluster that it was promised, of those beside it; `usage` what it has used of theirs.
+    """
 
     name: str
     partitions: tuple[str, ...] = ()
@@ -22,7 +25,10 @@ class Account(Struct, frozen=True, kw_only=True):
 
 
 class Balance(Struct, frozen=True, kw_only=True):
-    """What is left of an allocation, in the site's own unit. `age` in seconds where the answer says how old it is."""
+    """What is left of an allocation, in the site's own unit. `age` in seconds where the answer says how old it is.
+
+    `month` is what may be used this month at full priority, where a site deals it out so.
+    """
 
     account: str
     unit: str
@@ -30,6 +36,8 @@ class Balance(Struct, frozen=True, kw_only=True):
     used: float | None = None
     left: float | None = None
     until: str | None = None
+    month: float | None = None
+    month_used: float | None = None
     age: float | None = None
     source: str = ""
 

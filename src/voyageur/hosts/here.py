@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
+import signal
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
@@ -12,7 +14,7 @@ from voyageur.hosts.model import Answer
 from voyageur.slurm_text import clean_environment
 from voyageur.units import Duration
 
-_LAST_WORDS = 1.0  # seconds
+_LAST_WORDS = 2.0  # seconds; what is dead by then has closed its pipes, unless it left somebody outside its session
 
 
 class Here:
@@ -29,15 +31,17 @@ class Here:
             text=True,
             errors="surrogateescape",
             umask=0o077,
+            start_new_session=True,
         )
         try:
             output, errors = process.communicate(read or None, timeout=patience.seconds)
             return Answer(code=process.returncode, output=_text(output), errors=_text(errors))
         except subprocess.TimeoutExpired:
-            process.kill()
-            return _what_there_is(process)
+            _kill(process)
+            output, errors = _last_words(process)
+            return Answer(code=None, output=_text(output), errors=_text(errors))
         except BaseException:
-            process.kill()
+            _kill(process)
             process.wait()
             raise
 
@@ -48,21 +52,20 @@ class Here:
         return shutil.which(command) is not None
 
 
-def _what_there_is(process: subprocess.Popen[str]) -> Answer:
-    """A child of the command's own, or a hung file system, may hold its pipes open long after it was killed."""
+def _kill(process: subprocess.Popen[str]) -> None:
+    """With all it started: many a site's command is a script, and its child would hold our end of the pipe open."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+def _last_words(process: subprocess.Popen[str]) -> tuple[str, str]:
     try:
-        output, errors = process.communicate(timeout=_LAST_WORDS)
-        return Answer(code=None, output=_text(output), errors=_text(errors))
-    except subprocess.TimeoutExpired as late:
+        return process.communicate(timeout=_LAST_WORDS)
+    except subprocess.TimeoutExpired:
         for pipe in (process.stdout, process.stderr):
             if pipe:
                 pipe.close()
-        return Answer(code=None, output=_read(late.stdout), errors=_read(late.stderr))
-
-
-def _read(answer: bytes | str | None) -> str:
-    """What was read so far comes as bytes, also where text was asked for."""
-    return answer.decode("utf-8", "replace") if isinstance(answer, bytes) else answer or ""
+        return "", ""
 
 
 def _text(answer: str) -> str:

@@ -28,6 +28,8 @@ def document(plan: Plan) -> dict[str, Any]:
         "launch_words": list(plan.launch_words),
         "warn": choice(plan.warn),
         "account": choice(plan.account),
+        "cost": msgspec.to_builtins(plan.cost),
+        "left": msgspec.to_builtins(plan.left),
         "requeue": choice(plan.requeue),
         "modules": choice(plan.modules),
         "purge_modules": choice(plan.purge),

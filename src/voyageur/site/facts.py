@@ -32,7 +32,10 @@ class Policy(enum.Enum):
 
 
 class Access(Facts, frozen=True, kw_only=True):
-    """How to get in. `session` is how long a certificate lives, `renew` the command that gets a new one."""
+    """How to get in. `session` is how long a certificate lives, `renew` the command that gets a new one.
+
+    `keys`: does a key that the user made open the door?
+    """
 
     login: tuple[str, ...] = ()
     port: int | None = None
@@ -40,6 +43,7 @@ class Access(Facts, frozen=True, kw_only=True):
     transfer: tuple[str, ...] = ()
     globus: str | None = None
     factors: tuple[str, ...] = ()
+    keys: bool | None = None
     session: Duration | None = None
     renew: str | None = None
     reuse: bool | None = None
@@ -50,7 +54,11 @@ class Access(Facts, frozen=True, kw_only=True):
 
 
 class Request(Facts, frozen=True, kw_only=True):
-    """What sbatch wants to be told, and how it is spelled there."""
+    """What sbatch wants to be told, and how it is spelled there.
+
+    `gpu_flag` is empty where GPUs come with the node unasked; `gpu_flag_per_rank` is said too when each rank has one GPU.
+    `launcher` starts ranks where srun does not.
+    """
 
     account: Policy = Policy.OPTIONAL
     account_form: str | None = None
@@ -64,9 +72,11 @@ class Request(Facts, frozen=True, kw_only=True):
     export: Policy = Policy.OPTIONAL
     requeue: Policy = Policy.OPTIONAL
     gpu_flag: str = "--gres=gpu:{type}{count}"
+    gpu_flag_per_rank: str | None = None
     gpu_type: Policy = Policy.OPTIONAL
     forbidden: tuple[str, ...] = ()
     extra: tuple[str, ...] = ()
+    launcher: str | None = None
     modules_first: bool = False
 
 
@@ -149,13 +159,17 @@ class Reach(enum.Enum):
 
 
 class Network(Facts, frozen=True, kw_only=True):
-    """`variables` are those that NCCL, GLOO and their like need there. They go into every job of several nodes."""
+    """`variables` are those that NCCL, GLOO and their like need there. They go into every job of several nodes.
+
+    `master_suffix` is what a host's name ends with when MASTER_ADDR must lie on the fast network.
+    """
 
     internet: Reach = Reach.UNKNOWN
     proxy_module: str | None = None
     proxy_hosts: tuple[str, ...] = ()
     fabric: str | None = None
     interface: str | None = None
+    master_suffix: str | None = None
     variables: dict[str, str] = field(default_factory=dict)
 
 
@@ -215,14 +229,19 @@ class Unit(enum.Enum):
 class Accounting(Facts, frozen=True, kw_only=True):
     """A job's hour costs `rate` for the largest of its shares: of nodes, of GPUs, of cores and of memory.
 
-    `by` names the shares that count. Where a node is given whole, its whole is paid, whatever was asked for.
+    `by` names the shares that count. Where a node is given whole, its whole is paid, whatever was asked for. `cpu_unit`
+    is what jobs without GPUs are counted in, where that is another unit. `whole_slices`: a started slice of cores or of
+    memory is paid whole. `least` is what the shortest job costs.
     """
 
     unit: Unit = Unit.UNKNOWN
+    cpu_unit: Unit | None = None
     by: tuple[str, ...] = ()
     rate: float = 1.0
     core_memory: Size | None = None
     minimum: Duration | None = None
+    whole_slices: bool = False
+    least: float | None = None
     balance_command: str | None = None
     period: str | None = None
 

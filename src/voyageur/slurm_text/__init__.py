@@ -10,6 +10,14 @@ from voyageur.slurm_text.accounting import (
     accounting_rows,
     find_in_accounting_argv,
 )
+from voyageur.slurm_text.associations import (
+    Association,
+    Qos,
+    associations_argv,
+    associations_from,
+    qos_argv,
+    qos_from,
+)
 from voyageur.slurm_text.cluster import (
     NodeGroup,
     config_argv,
@@ -20,7 +28,17 @@ from voyageur.slurm_text.cluster import (
     time_limit_from,
 )
 from voyageur.slurm_text.jobs import PHASE_OF, STUCK_REASONS, JobRow, Phase, state_word, stuck_advice
-from voyageur.slurm_text.queue import cancel_argv, find_in_queue_argv, jobs_found, queue_argv, queue_rows
+from voyageur.slurm_text.queue import (
+    cancel_argv,
+    count_argv,
+    counts_from,
+    find_in_queue_argv,
+    jobs_found,
+    queue_argv,
+    queue_rows,
+)
+from voyageur.slurm_text.reports import Use, report_argv, report_from
+from voyageur.slurm_text.shares import Share, account_shares_argv, own_shares_argv, shares_from
 from voyageur.slurm_text.submitting import (
     SUBMIT_PATIENCE,
     Reply,
@@ -37,17 +55,26 @@ __all__ = [
     "PHASE_OF",
     "STUCK_REASONS",
     "SUBMIT_PATIENCE",
+    "Association",
     "JobRow",
     "NodeGroup",
     "Phase",
+    "Qos",
     "Reply",
+    "Share",
+    "Use",
+    "account_shares_argv",
     "accounting_argv",
     "accounting_by_name_argv",
     "accounting_rows",
+    "associations_argv",
+    "associations_from",
     "cancel_argv",
     "clean_environment",
     "config_argv",
     "config_from",
+    "count_argv",
+    "counts_from",
     "export_file",
     "find_in_accounting_argv",
     "find_in_queue_argv",
@@ -56,10 +83,16 @@ __all__ = [
     "jobs_found",
     "node_groups",
     "nodes_argv",
+    "own_shares_argv",
+    "qos_argv",
+    "qos_from",
     "queue_argv",
     "queue_rows",
     "refusal_hint",
     "reply_from",
+    "report_argv",
+    "report_from",
+    "shares_from",
     "state_word",
     "stuck_advice",
     "submit_argv",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from voyageur.slurm_text.jobs import JobRow, state_word
+from voyageur.slurm_text.jobs import PHASE_OF, JobRow, Phase, state_word
 
 _QUEUE_FIELDS = "%A|%T|%r|%S|%N|%j"
 
@@ -49,3 +49,15 @@ def jobs_found(answer: str) -> list[str]:
 
 def cancel_argv(jobs: Sequence[str]) -> list[str]:
     return ["scancel", *jobs]
+
+
+def count_argv(mark: str) -> list[str]:
+    """Every task of an array on a line of its own, as limits on submitted jobs count them."""
+    return ["squeue", "--me", "--array", "--noheader", f"--format={mark}|%T"]
+
+
+def counts_from(answer: str, mark: str) -> tuple[int, int]:
+    """How many are submitted and not over, and how many of those run."""
+    phases = [PHASE_OF.get(state_word(row)) for row in answer.split(f"{mark}|")[1:]]
+    running = phases.count(Phase.RUNNING)
+    return phases.count(Phase.WAITING) + running, running
