@@ -19,6 +19,7 @@ VERBS = {
     "wait": "wait until runs have ended; the exit code says how",
     "cancel": "ask runs to end",
     "site": "clusters: what is known of them, and what this one is",
+    "quota": "how full your places are: bytes and files, the worst first",
     "demo": "the whole story on this machine, in about a minute",
     "completion": "completion for your shell",
 }

@@ -82,7 +82,8 @@ class _Asked:
         if answer is None:
             return ""
         if answer.code is None or not answer.output.strip():
-            self.problems.append(why_nothing(argv, answer, self.patience))
+            if "No such file" not in answer.errors:  # not everybody has each of a site's places
+                self.problems.append(why_nothing(argv, answer, self.patience))
             return ""
         return answer.output
 
