@@ -64,4 +64,4 @@ def nearest_version(requirement: str, versions: Sequence[str]) -> str | None:
 def _as_number(version: str) -> float:
     """What follows the third number of a version tells no two of them apart that matter."""
     numbers = re.findall(r"\d+", version.partition("+")[0])[:3]
-    return sum(min(int(number), 999) / 1000**power for power, number in enumerate(numbers))
+    return float(sum(int(number) / 1000**power for power, number in enumerate(numbers)))
