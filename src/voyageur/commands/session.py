@@ -18,6 +18,7 @@ from voyageur.runs import Runs
 
 if TYPE_CHECKING:
     from voyageur.engines import Engine
+    from voyageur.hosts import Host
     from voyageur.site import Site
 
 
@@ -61,16 +62,41 @@ def check_can_submit(site: Site) -> None:
     there = f"log in there{f' ({site.access.login[0]})' if site.access.login else ''} and submit from the same project"
     if not has_slurm():
         raise SiteError(f"this machine cannot submit to {site.name}: it has no `sbatch`", hint=there)
-    if clusters := site.fingerprint.cluster:
-        from voyageur.engines.slurm import cluster_name
-        from voyageur.hosts import Here
+    if other := _other_cluster(site):
+        raise SiteError(
+            f"this machine belongs to the cluster {other}, not to {site.name}",
+            hint=f"{there}, or submit here with `--on slurm`",
+        )
 
-        here = cluster_name(Here())
-        if here and here not in clusters:
-            raise SiteError(
-                f"this machine belongs to the cluster {here}, not to {site.name}",
-                hint=f"{there}, or submit here with `--on slurm`",
-            )
+
+def is_here(site: Site) -> bool:
+    """Is it surely the cluster whose commands this machine has? Of another one nothing can be asked here."""
+    if site.engine != "slurm" or not has_slurm():
+        return False
+    fingerprint = site.fingerprint
+    if fingerprint.cluster:
+        return _cluster_here() in fingerprint.cluster
+    variables = fingerprint.variables
+    return site.name == "slurm" or (bool(variables) and variables.items() <= dict(environment()).items())
+
+
+def _other_cluster(site: Site) -> str | None:
+    """The name of the cluster that this machine belongs to instead, if it is known not to be this one."""
+    name = _cluster_here() if site.fingerprint.cluster else None
+    return name if name and name not in site.fingerprint.cluster else None
+
+
+@cache
+def _cluster_here() -> str | None:
+    from voyageur.engines.slurm import cluster_name
+
+    return cluster_name(here())
+
+
+def here() -> Host:
+    from voyageur.hosts import Here
+
+    return Here()
 
 
 def has_slurm() -> bool:

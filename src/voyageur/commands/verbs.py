@@ -19,6 +19,7 @@ VERBS = {
     "logs": "what a run has printed; -f follows it",
     "wait": "wait until runs have ended; the exit code says how",
     "cancel": "ask runs to end",
+    "budget": "what is left of your allocations, and what you used lately",
     "demo": "the whole story on this machine, in about a minute",
     "completion": "completion for your shell",
 }
