@@ -107,7 +107,25 @@ def options_of(verb: str) -> set[str]:
     command = voy.get_command(click.Context(voy), verb)
     assert command is not None
     with_help = [*command.params, click.Option(["-h", "--help"])]
-    return {name for option in with_help if isinstance(option, click.Option) for name in option.opts}
+    own = {name for option in with_help if isinstance(option, click.Option) for name in option.opts}
+    return own.union(*(options_in(sub) for sub in subverbs_of(verb)))
+
+
+def options_in(command: click.Command) -> set[str]:
+    return {name for option in command.params if isinstance(option, click.Option) for name in option.opts}
+
+
+def subverbs_of(verb: str) -> list[click.Command]:
+    command, context = voy.get_command(click.Context(voy), verb), click.Context(voy)
+    if not isinstance(command, click.Group):
+        return []
+    return [sub for name in command.list_commands(context) if (sub := command.get_command(context, name))]
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_subverb_is_explained(verb: str) -> None:
+    told = section(page("commands.md"), f"voy {verb}")
+    assert all(f"`voy {verb} {sub.name}" in told for sub in subverbs_of(verb))
 
 
 @pytest.mark.parametrize("verb", VERBS)

@@ -24,12 +24,14 @@ def accounts(place: Place) -> dict[str, Any]:
 
 def own_site(place: Place, text: str) -> None:
     """A profile of this cluster: known to be here by the name that Slurm has for itself."""
-    name = (place.bed.root / "etc" / "slurm.conf").read_text().split("ClusterName=")[1].split("\n")[0] if place.bed else ""
+    name = (
+        (place.bed.root / "etc" / "slurm.conf").read_text().split("ClusterName=")[1].split("\n")[0] if place.bed else ""
+    )
     folder = place.home / ".config" / "voyageur" / "sites"
     folder.mkdir(parents=True)
     (folder / "teaching.toml").write_text(
         f'engine = "slurm"\ntitle = "A teaching cluster"\n[fingerprint]\ncluster = ["{name}"]\n'
-        f"[queues.partitions.low]\ndefault = true\ncpus = 8\nmemory = \"4000M\"\nnodes = 4\n{text}"
+        f'[queues.partitions.low]\ndefault = true\ncpus = 8\nmemory = "4000M"\nnodes = 4\n{text}'
     )
 
 
@@ -123,7 +125,9 @@ def test_an_answer_that_cannot_be_read_is_shown_and_one_that_hangs_is_not_waited
     started = time.monotonic()
     answer = charged.voy("budget", "--on", "teaching")
     assert time.monotonic() - started < 40
-    assert "`moneyleft --all` says, and it could not be read:\n  You have 12 crowns left, \\x1b[31mor so" in answer.stdout
+    assert (
+        "`moneyleft --all` says, and it could not be read:\n  You have 12 crowns left, \\x1b[31mor so" in answer.stdout
+    )
     assert "saldo gave no answer in 20s" in answer.stderr
     assert IDLE in answer.stdout
 

@@ -71,7 +71,9 @@ class Book:
         poll_until(lambda: "|inf|" in self._levels(), 20, "fair shares")
 
     def _levels(self) -> str:
-        return self.bed.run(["sshare", "--parsable", "--noheader", "--format=LevelFS,Account"]).stdout.replace("\n", "|")
+        return self.bed.run(["sshare", "--parsable", "--noheader", "--format=LevelFS,Account"]).stdout.replace(
+            "\n", "|"
+        )
 
 
 @contextmanager

@@ -107,7 +107,7 @@ def surroundings(spec: Spec, site: Site) -> Surroundings:
 
 def with_allowance(around: Surroundings, site: Site) -> Surroundings:
     """With what may be charged, where the site is the cluster that this machine belongs to."""
-    if not session.is_here(site):
+    if site.engine == "local" or not session.is_here(site):
         return around
     from voyageur.questions.accounts import ask_accounts
     from voyageur.questions.balances import ask_balances

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from voyageur.engines import Engine
     from voyageur.hosts import Host
     from voyageur.site import Site
+    from voyageur.site.detect import Signs
 
 
 def environment() -> Mapping[str, str]:
@@ -62,35 +63,16 @@ def check_can_submit(site: Site) -> None:
     there = f"log in there{f' ({site.access.login[0]})' if site.access.login else ''} and submit from the same project"
     if not has_slurm():
         raise SiteError(f"this machine cannot submit to {site.name}: it has no `sbatch`", hint=there)
-    if other := _other_cluster(site):
-        raise SiteError(
-            f"this machine belongs to the cluster {other}, not to {site.name}",
-            hint=f"{there}, or submit here with `--on slurm`",
-        )
+    if clusters := site.fingerprint.cluster:
+        from voyageur.engines.slurm import cluster_name
+        from voyageur.hosts import Here
 
-
-def is_here(site: Site) -> bool:
-    """Is it surely the cluster whose commands this machine has? Of another one nothing can be asked here."""
-    if site.engine != "slurm" or not has_slurm():
-        return False
-    fingerprint = site.fingerprint
-    if fingerprint.cluster:
-        return _cluster_here() in fingerprint.cluster
-    variables = fingerprint.variables
-    return site.name == "slurm" or (bool(variables) and variables.items() <= dict(environment()).items())
-
-
-def _other_cluster(site: Site) -> str | None:
-    """The name of the cluster that this machine belongs to instead, if it is known not to be this one."""
-    name = _cluster_here() if site.fingerprint.cluster else None
-    return name if name and name not in site.fingerprint.cluster else None
-
-
-@cache
-def _cluster_here() -> str | None:
-    from voyageur.engines.slurm import cluster_name
-
-    return cluster_name(here())
+        here = cluster_name(Here())
+        if here and here not in clusters:
+            raise SiteError(
+                f"this machine belongs to the cluster {here}, not to {site.name}",
+                hint=f"{there}, or submit here with `--on slurm`",
+            )
 
 
 def here() -> Host:
@@ -106,8 +88,49 @@ def has_slurm() -> bool:
 
 
 def usual_site() -> str:
-    """Slurm if this machine has it, else the machine itself."""
-    return "slurm" if has_slurm() else "local"
+    """The cluster that this is, if a profile knows it; Slurm if this machine has it; else the machine itself."""
+    from voyageur.site.detect import detect
+
+    if not has_slurm():
+        return "local"
+    return detect(signs_here(), own_profiles()) or "slurm"
+
+
+@cache
+def signs_here() -> Signs:
+    """By files alone: a name server or a controller that is slow must not hold up every command."""
+    from voyageur.site.detect import Signs, cluster_in, domain_in
+
+    conf = [environment().get("SLURM_CONF", ""), *_SLURM_CONFS]
+    host = os.uname().nodename
+    return Signs(
+        cluster=next(filter(None, (cluster_in(_text_of(file)) for file in conf if file)), ""),
+        host=host.split(".")[0],
+        domain=domain_in(_text_of("/etc/resolv.conf"), _text_of("/etc/hosts"), host),
+        variables=dict(environment()),
+    )
+
+
+# The last is where slurmd keeps what a controller without configuration files sends it.
+_SLURM_CONFS = ("/etc/slurm/slurm.conf", "/etc/slurm-llnl/slurm.conf", "/run/slurm/conf/slurm.conf")
+
+
+def _text_of(file: str) -> str:
+    try:
+        return Path(file).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+def own_profiles() -> Path:
+    return places.sites_folder(environment())
+
+
+def is_here(site: Site) -> bool:
+    """Is this machine that site, as far as it says so?"""
+    from voyageur.site.detect import likeness
+
+    return site.name in ("local", "slurm") or (has_slurm() and likeness(site.fingerprint, signs_here()) > 0)
 
 
 def choose_site(asked: str | None) -> Site:
@@ -118,7 +141,17 @@ def choose_site(asked: str | None) -> Site:
         return local_site()
     if name == "slurm":
         return _slurm_here()
-    return load_profile(name)
+    site = load_profile(name, own_profiles())
+    return _completed(site) if is_here(site) else site
+
+
+def _completed(site: Site) -> Site:
+    """What no profile knows of the cluster that this is: how patient its Slurm is, and queues where none are told."""
+    from msgspec.structs import replace
+
+    asked = _slurm_here()
+    queues = site.queues if site.partitions else asked.queues
+    return replace(site, queues=queues, kill_wait=asked.kill_wait, message_timeout=asked.message_timeout)
 
 
 def _slurm_here() -> Site:
