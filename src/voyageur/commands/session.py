@@ -18,6 +18,7 @@ from voyageur.runs import Runs
 
 if TYPE_CHECKING:
     from voyageur.engines import Engine
+    from voyageur.hosts import Host
     from voyageur.site import Site
     from voyageur.site.detect import Signs
 
@@ -72,6 +73,12 @@ def check_can_submit(site: Site) -> None:
                 f"this machine belongs to the cluster {here}, not to {site.name}",
                 hint=f"{there}, or submit here with `--on slurm`",
             )
+
+
+def here() -> Host:
+    from voyageur.hosts import Here
+
+    return Here()
 
 
 def has_slurm() -> bool:

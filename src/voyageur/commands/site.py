@@ -7,6 +7,7 @@ import click
 from voyageur.commands.lazy import Lazy
 
 SUBVERBS = {
+    "accounts": "what may be charged, fair shares, and which one a plan would choose",
     "detect": "which cluster this machine is, and by which signs",
 }
 

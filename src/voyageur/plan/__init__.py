@@ -1,6 +1,13 @@
 """spec + site -> Plan: every decision, each with its reason. Pure."""
 
-from voyageur.plan.account import decide_account, fair_share_text, fitting_accounts, spelled, what_is_left
+from voyageur.plan.account import (
+    choose_account,
+    decide_account,
+    fair_share_text,
+    fitting_accounts,
+    spelled,
+    what_is_left,
+)
 from voyageur.plan.cost import decide_cost
 from voyageur.plan.document import document
 from voyageur.plan.identity import draw_identity, folder_name
@@ -31,6 +38,7 @@ __all__ = [
     "Queue",
     "Shape",
     "Surroundings",
+    "choose_account",
     "decide_account",
     "decide_cost",
     "document",

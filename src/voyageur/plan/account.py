@@ -23,15 +23,22 @@ def decide_account(
     if spec.account:
         _check_known(spec, site, around.accounts)
         return Choice(value=spec.account, because=asked(spec, "account"))
+    return choose_account(site, around.accounts, partition, gpus)
+
+
+def choose_account(
+    site: Site, accounts: Sequence[Account], partition: Partition | None = None, gpus: int = 0
+) -> Choice[str | None]:
+    """For a wish that names none."""
     if site.engine == "local" or site.request.account in _SILENT:
         return Choice(value=None, because=f"{site.name} wants none")
-    if not around.accounts:
+    if not accounts:
         return _nothing_known(site)
-    fitting = fitting_accounts(around.accounts, site, partition, gpus)
+    fitting = fitting_accounts(accounts, site, partition, gpus)
     if len(fitting) == 1:
-        because = "the only one that you may charge" if len(around.accounts) == 1 else "the only one that fits this job"
+        because = "the only one that you may charge" if len(accounts) == 1 else "the only one that fits this job"
         return Choice(value=spelled(fitting[0].name, site), because=because)
-    return _best(fitting, site) if fitting else _none_fits(site, around.accounts)
+    return _best(fitting, site) if fitting else _none_fits(site, accounts)
 
 
 def fitting_accounts(

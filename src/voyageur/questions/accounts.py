@@ -30,7 +30,7 @@ class Charged(Struct, frozen=True, kw_only=True):
 
 
 def ask_accounts(host: Host, patience: Duration = PATIENCE) -> Charged:
-    """At most five short questions; on a cluster without accounting two, and nothing is known."""
+    """Four short questions; on a cluster without accounting two, and nothing is known."""
     asked = _Asked(host, patience)
     own = [share for share in slurm_text.shares_from(asked.output(slurm_text.own_shares_argv())) if share.user]
     names = list(dict.fromkeys(share.account for share in own))
@@ -61,18 +61,21 @@ def user_name(host: Host, patience: Duration = PATIENCE) -> str:
 
 
 class _Asked:
-    """Questions that may fail, and why they did."""
+    """Questions that may fail, and why they did. Who has let one time out is asked nothing more."""
 
     def __init__(self, host: Host, patience: Duration) -> None:
         self.host = host
         self.patience = patience
         self.problems: list[str] = []
+        self.is_silent = False
 
     def output(self, argv: Sequence[str]) -> str:
         answer = self.answer(argv)
         return answer.output if answer else ""
 
     def answer(self, argv: Sequence[str]) -> Answer | None:
+        if self.is_silent:
+            return None
         try:
             answer = self.host.run(argv, patience=self.patience)
         except OSError as problem:
@@ -80,6 +83,7 @@ class _Asked:
             return None
         if answer.ok:
             return answer
+        self.is_silent = answer.code is None
         if not _has_no_accounting(answer):
             self.problems.append(why_not(argv[0], answer, self.patience))
         return None

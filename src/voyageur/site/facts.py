@@ -56,8 +56,8 @@ class Access(Facts, frozen=True, kw_only=True):
 class Request(Facts, frozen=True, kw_only=True):
     """What sbatch wants to be told, and how it is spelled there.
 
-    `gpu_flag` is empty where GPUs come with the node unasked; `gpu_flag_per_rank` is said too when each rank has one GPU.
-    `launcher` starts ranks where srun does not.
+    `gpu_flag` is empty where GPUs come with the node unasked; `gpu_flag_per_rank` is said too when each rank has one
+    GPU. `launcher` starts ranks where srun does not.
     """
 
     account: Policy = Policy.OPTIONAL
