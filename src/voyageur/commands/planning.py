@@ -37,7 +37,28 @@ class Planned(Struct, frozen=True, kw_only=True):
     script: str
 
 
+class Wished(Struct, frozen=True, kw_only=True):
+    """All that is known before anything is decided."""
+
+    spec: Spec
+    site: Site
+    around: Surroundings
+    package: Package
+    notes: tuple[str, ...]
+    identity: Identity
+
+
 def plan_from(wish: Wish, site_name: str | None = None) -> Planned:
+    return plan_of(wished_from(wish, site_name))
+
+
+def plan_of(wished: Wished, spec: Spec | None = None) -> Planned:
+    """`spec` is another shape of the same wish."""
+    around, package, notes = wished.around, wished.package, wished.notes
+    return _planned(spec or wished.spec, wished.site, around, package, notes, wished.identity)
+
+
+def wished_from(wish: Wish, site_name: str | None = None) -> Wished:
     spec = _read(wish, site_name)
     identity = draw_identity(slug_for(spec))
     check_site_name(spec)
@@ -50,7 +71,7 @@ def plan_from(wish: Wish, site_name: str | None = None) -> Planned:
         *path_notes(spec, site, around, session.environment()),
         *package.selection.notes,
     )
-    return _planned(spec, site, around, package, notes, identity)
+    return Wished(spec=spec, site=site, around=around, package=package, notes=notes, identity=identity)
 
 
 def _read(wish: Wish, site_name: str | None) -> Spec:
