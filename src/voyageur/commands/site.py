@@ -9,6 +9,7 @@ from voyageur.commands.lazy import Lazy
 SUBVERBS = {
     "accounts": "what may be charged, fair shares, and which one a plan would choose",
     "detect": "which cluster this machine is, and by which signs",
+    "probe": "what this cluster says of itself, beside its profile",
 }
 
 _STORY = """Clusters: what is known of them, and what this one is."""
