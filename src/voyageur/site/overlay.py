@@ -95,4 +95,4 @@ def _written(value: Any) -> str:
 
 def _text(text: str) -> str:
     """JSON's strings are TOML's, but for one letter that TOML wants escaped."""
-    return json.dumps(text).replace("\x7f", "\\u007f")
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
