@@ -55,6 +55,8 @@ def probe(
         lacking, kind = modules.result(), system.result()
     texts = {what: text for what, (text, _) in answers.items()}
     unknown = {what: problem for what, (_, problem) in answers.items() if problem}
+    if not config_from(texts["config"]).get("AccountingStorageType", "slurmdbd").endswith("slurmdbd"):
+        unknown.pop("qos", None)  # a cluster that keeps no accounts has none
     if kind is None:
         unknown["modules"] = "a login shell knows no `module`, or gave no answer"
     host_name, _, domain = name.partition(".")
