@@ -229,7 +229,8 @@ def test_core_hours_of_leonardo_are_the_largest_of_cores_gpus_and_memory() -> No
 def test_a_part_of_a_node_of_perlmutter_costs_a_part_of_a_node_hour() -> None:
     shared = site(
         '[accounting]\nunit = "node-hours"\nby = ["gpus", "cores", "memory"]\n[queues.partitions.shared]\n'
-        'default = true\ncpus = 128\nmemory = "256G"\ngpus.a100 = { per_node = 4, cpus_each = 32, memory_each = "64G" }\n'
+        'default = true\ncpus = 128\nmemory = "256G"\n'
+        'gpus.a100 = { per_node = 4, cpus_each = 32, memory_each = "64G" }\n'
     )
     assert amount(shared, gpus=1, time="4h") == (1, "node-hours")
     assert amount(shared, gpus=1, cpus=96, memory="64G", time="4h") == (3, "node-hours")

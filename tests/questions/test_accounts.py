@@ -62,6 +62,30 @@ def test_a_handful_of_questions_and_only_about_this_cluster(slurm: SiteCommands)
     assert "user=nobody cluster=bed " in associations
 
 
+def test_for_a_plan_the_database_is_left_in_peace(slurm: SiteCommands) -> None:
+    shares(slurm)
+    charged = ask_accounts(Here(), SOON, in_full=False)
+    assert [(account.name, account.fair_share) for account in charged.accounts] == [
+        ("def-a", 0.402379),
+        ("rrg-b", 0.276642),
+    ]
+    assert len(charged.balances) == 2 and slurm.asked("sacctmgr") == []
+
+
+def test_levels_that_slurm_has_not_counted_are_no_fair_shares(slurm: SiteCommands) -> None:
+    """As a Slurm 22.05 with priority/basic wrote them: zero for everybody, and no part of anything."""
+    head = "Cluster|Account|User|Partition|RawShares|NormShares|RawUsage|EffectvUsage|FairShare|LevelFS\n"
+    slurm.say(
+        "sshare", head + "bed|def-a|nobody||1||0|0.000000|0.000000|0.000000\nbed|def-a|||1||0|0.000000||0.000000\n"
+    )
+    (account,) = ask_accounts(Here(), SOON, in_full=False).accounts
+    assert account.fair_share is None
+    slurm.say("sshare", head + "bed|def-a|nobody||1|0.5|0|0.000000|0.000000|0.000000\n")
+    assert ask_accounts(Here(), SOON, in_full=False).accounts[0].fair_share is None
+    slurm.say("sshare", head + "bed|def-a|nobody||1|0.5|9|1.000000|0.000000|0.000000\n")
+    assert ask_accounts(Here(), SOON, in_full=False).accounts[0].fair_share == 0
+
+
 def test_without_fair_share_the_accounts_are_those_of_the_database(slurm: SiteCommands) -> None:
     slurm.say("sshare", "You are not running a supported priority plugin\n", code=1)
     slurm.say("scontrol", "ClusterName = bed\nAccountingStorageType = accounting_storage/slurmdbd\n")
