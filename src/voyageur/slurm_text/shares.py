@@ -37,7 +37,7 @@ class Share(Struct, frozen=True, kw_only=True):
 
     @property
     def is_counted(self) -> bool:
-        """Without priority/multifactor, and in the first minute of a controller, all levels are zero and mean nothing."""
+        """All levels are zero, and mean nothing, without priority/multifactor and in a new account's first minute."""
         return self.norm is not None and not (self.level == 0 and not self.effective)
 
 
