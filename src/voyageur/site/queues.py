@@ -53,7 +53,8 @@ class Partition(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     CPUs and memory are those of its largest nodes that a job may use; `memory_per_cpu` is what most of its nodes have.
     `installed` is the memory built into its nodes; a job may have less, and how much less nobody says. `flag` is what
     `--partition` gets, if that is not the name; one that is not `named` is had by naming none. `nodes_unallocated` is
-    the most for jobs that are charged to no allocation of their own. `charge` multiplies what an hour of it costs.
+    the most for jobs that are charged to no allocation of their own. With `job_caps`, CPUs, memory and GPUs are the
+    most for a job on all of its nodes together. `charge` multiplies what an hour of it costs.
     """
 
     name: str
@@ -74,6 +75,7 @@ class Partition(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     memory_per_cpu: Size = Size(0)
     installed: Size = Size(0)
     whole_node: bool = False
+    job_caps: bool = False
     gpus: tuple[Gpu, ...] = ()
     local_disk: Size | None = None
     preemptible: bool = False
