@@ -98,6 +98,7 @@ def _more(partition: Partition, site: Site) -> tuple[str, ...]:
         _PURPOSES.get(partition.purpose, ""),
         "only for those let in" if partition.restricted else "",
         "whole nodes" if partition.whole_node and not gives_whole_nodes(site) else "",
+        "CPUs, memory and GPUs are for all of a job's nodes together" if partition.job_caps else "",
         "may be stopped for others" if partition.preemptible else "",
         f"{partition.grace} to end in" if partition.grace else "",
         f"{partition.nodes_unallocated} nodes without an allocation" if partition.nodes_unallocated else "",
