@@ -37,3 +37,9 @@ def rows(*pairs: tuple[str, object]) -> Iterator[Row]:
 def listed(items: Iterable[object], by: str = ", ") -> str:
     """What there is to say, one after the other."""
     return by.join(str(item) for item in items if item)
+
+
+def either(items: Iterable[object]) -> str:
+    """`1, 2 or 4`"""
+    *first, last = [str(item) for item in items] or [""]
+    return f"{', '.join(first)} or {last}" if first else last

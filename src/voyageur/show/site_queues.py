@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from voyageur.show.rows import NOT_KNOWN, Entry, Grid, Row, listed
+from voyageur.show.rows import NOT_KNOWN, Entry, Grid, Row, either, listed
 from voyageur.show.site_rows import REACH, VENDORS, gives_whole_nodes
 from voyageur.site import Gpu, Partition, Purpose, Site
 from voyageur.units import Duration
@@ -22,7 +22,7 @@ def queues(site: Site) -> Iterator[Row | Grid]:
 
 
 def _queue(partition: Partition, site: Site) -> Entry:
-    gpus = (f"{gpu.per_node or ''} {gpu.name}".strip() for gpu in partition.gpus if not gpu.slice)
+    gpus = _gpus(partition)
     cells = (
         partition.name,
         _within(partition.time_minimum, partition.time_limit) or "?",
@@ -31,7 +31,7 @@ def _queue(partition: Partition, site: Site) -> Entry:
         str(partition.cpus or ""),
         _memory(partition),
         str(partition.local_disk or ""),
-        listed(gpus, "+"),
+        gpus[0] if len(gpus) == 1 else f"{len(gpus)} kinds" if gpus else "",
         _cost(partition),
     )
     return Entry(cells, listed(_more(partition, site), "; "))
@@ -63,6 +63,10 @@ def _jobs(partition: Partition) -> str:
     if not partition.running and not partition.submitted:
         return ""
     return f"{partition.running or '-'}/{partition.submitted or '-'}"
+
+
+def _gpus(partition: Partition) -> list[str]:
+    return [f"{gpu.per_node or ''} {gpu.name}".strip() or "any" for gpu in partition.gpus if not gpu.slice]
 
 
 def _memory(partition: Partition) -> str:
@@ -98,6 +102,7 @@ def _more(partition: Partition, site: Site) -> tuple[str, ...]:
         _PURPOSES.get(partition.purpose, ""),
         "only for those let in" if partition.restricted else "",
         "whole nodes" if partition.whole_node and not gives_whole_nodes(site) else "",
+        listed(_gpus(partition)) if len(_gpus(partition)) > 1 else "",
         "CPUs, memory and GPUs are for all of a job's nodes together" if partition.job_caps else "",
         "may be stopped for others" if partition.preemptible else "",
         f"{partition.grace} to end in" if partition.grace else "",
@@ -118,8 +123,8 @@ def _kinds(partitions: Iterable[Partition]) -> tuple[Entry, ...]:
 
 
 def _kind(gpu: Gpu, partition: Partition) -> tuple[str, ...]:
-    counts = listed(gpu.counts, " or ") or (f"1 to {gpu.per_node}" if gpu.per_node > 1 else str(gpu.per_node or ""))
-    several = f", {listed(gpu.counts_multinode, ' or ')} on several nodes" if gpu.counts_multinode else ""
+    counts = either(gpu.counts) or (f"1 to {gpu.per_node}" if gpu.per_node > 1 else str(gpu.per_node or ""))
+    several = f", {either(gpu.counts_multinode)} on several nodes" if gpu.counts_multinode else ""
     return (
         gpu.name or "any",
         str(gpu.own_memory or ""),
@@ -134,7 +139,7 @@ def _of_kind(gpu: Gpu, partition: Partition) -> str:
     share = "its share of a node; nobody says what comes with it" if guessed else ""
     vendor = f"of {VENDORS.get(gpu.vendor, gpu.vendor)}" if gpu.vendor else ""
     slices = [_cpus(gpu.bill_cpus), gpu.bill_memory if gpu.bill_memory.bytes else ""]
-    billed = f"paid for each {listed(slices, ' or ')}" if any(slices) else ""
+    billed = f"paid for each {either(filter(None, slices))}" if any(slices) else ""
     names = f"also called {listed(gpu.also)}" if gpu.also else ""
     return listed([vendor, share, billed, names, gpu.note], "; ")
 

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator
 from voyageur.show.rows import NOT_KNOWN, Entry, Grid, Row, listed, rows
 from voyageur.site import Medium, Partition, Place, Site, Use
 
-_USES = {Use.YES: "yes", Use.READ_ONLY: "read only", Use.DISCOURAGED: "better not", Use.NO: "no"}
+_USES = {Use.YES: "yes", Use.READ_ONLY: "read only", Use.DISCOURAGED: "avoid", Use.NO: "no"}
 _MEDIA = {Medium.DISK: "on disk", Medium.MEMORY: "in memory, which is the job's", Medium.NONE: "there is none"}
 
 
 def storage(site: Site) -> Iterator[Row | Grid]:
     kept = site.storage
-    head = ("PLACE", "PATH", "SIZE", "FILES", "PURGED", "BACKUP", "FOR JOBS")
+    head = ("PLACE", "PATH", "SIZE", "FILES", "PURGED", "FOR JOBS")
     if kept.places:
         yield Grid(head, tuple(_place(place) for place in kept.places))
     yield from rows(
@@ -31,9 +31,9 @@ def storage(site: Site) -> Iterator[Row | Grid]:
 def _place(place: Place) -> Entry:
     soft = [str(place.soft_size or ""), f"{place.soft_files:,} files" if place.soft_files else ""]
     over = f" for {place.grace}" if place.grace else ""
-    backup = {True: "yes", False: "no", None: ""}[place.backup]
     notes = [
         "shared by a group" if place.shared else "",
+        {True: "backed up", False: "no backup", None: ""}[place.backup],
         f"more than {listed(soft)} is borne{over}" if any(soft) else "",
         place.note,
     ]
@@ -43,7 +43,6 @@ def _place(place: Place) -> Entry:
         str(place.size or ""),
         f"{place.files:,}" if place.files else "",
         f"{place.purge_days} days" if place.purge_days else "",
-        backup,
         _USES[place.jobs],
     )
     return Entry(cells, listed(notes, "; "))

@@ -15,15 +15,19 @@ from voyageur.site import Gpu, Partition, Site, Status
 from voyageur.units import Duration, Size
 
 _WEAK = "*"
+_BUILT_IN = "built-in"
+_PROFILE = 2  # its column is shown where some are the user's own
 
 
 def sites_text(sites: Sequence[Site], broken: Mapping[str, str], today: date, colours: bool) -> str:
     """`broken`: profiles that cannot be read, and why. They are somebody's work, so they are not passed over."""
-    rows = [_row(site, today) for site in sorted(sites, key=_retired_last)]
+    rows: list[tuple[str, ...]] = [_row(site, today) for site in sorted(sites, key=_retired_last)]
     rows += [(name, "broken", "own", "", "", one_line(why)) for name, why in sorted(broken.items())]
-    listed = table(("SITE", "STATUS", "PROFILE", "FACTS OF", "AGE", "WHAT"), rows, colours)
+    head: tuple[str, ...] = ("SITE", "STATUS", "PROFILE", "FACTS OF", "AGE", "WHAT")
+    if all(row[_PROFILE] == _BUILT_IN for row in rows):
+        head, *rows = [(*row[:_PROFILE], *row[_PROFILE + 1 :]) for row in [head, *rows]]
     notes = [paint(note, "dim", colours) for note in _notes(sites, broken)]
-    return "\n".join([listed, *(["", *notes] if notes else [])])
+    return "\n".join([table(head, rows, colours), *(["", *notes] if notes else [])])
 
 
 def _retired_last(site: Site) -> tuple[bool, str]:
@@ -40,6 +44,8 @@ def _row(site: Site, today: date) -> tuple[str, ...]:
 
 def _notes(sites: Sequence[Site], broken: Mapping[str, str]) -> list[str]:
     notes = []
+    if all(profile_of(site) == _BUILT_IN for site in sites) and not broken:
+        notes.append("all of these are built in")
     if any(weak_groups(site) for site in sites):
         notes.append(f"{_WEAK} some facts are from users' notes, old pages or sources that disagree;")
         notes.append("  `voy site show NAME` says which")
@@ -52,7 +58,7 @@ def profile_of(site: Site) -> str:
     """Whose file says it; of an own one over a built-in one, both."""
     own = [label.startswith("your own ") for label in site.lineage if not label.startswith("any-")]
     if not any(own):
-        return "built-in"
+        return _BUILT_IN
     return "own" if all(own) else "both"
 
 
