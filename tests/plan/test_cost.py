@@ -271,3 +271,29 @@ def test_a_chain_or_an_array_costs_its_attempts_together() -> None:
     assert chain.hours.gpus == 480
     small = decide_cost(plan(site(DELTA), cpus=1, memory="1G", time="6m").shape, site(DELTA), "cpu", repeats=10)
     assert small and small.amount == 10, "the least charge is for each of them"
+
+
+# ── with the package's own profiles ──────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("name", "asked", "expected"),
+    [
+        ("narval", {"gpus": 4, "time": "24h"}, (384, "RGU-hours")),
+        ("narval", {"cpus": 8, "memory": "64G", "time": "2h"}, (32, "core-hours")),
+        ("rorqual", {"gpus": 4, "nodes": 2, "time": "12h"}, (1171.2, "RGU-hours")),
+        ("trillium", {"time": "2h"}, (384, "core-hours")),
+        ("lumi", {"gpus": 1, "cpus": 9, "memory": "60G", "time": "2h"}, (2, "GPU-hours")),
+        ("lumi", {"gpus": 8, "nodes": 2, "time": "3h", "partition": "standard-g"}, (24, "GPU-hours")),
+        ("lonestar6", {"gpus": 3, "time": "4h", "nodes": 2}, (24, "SU")),
+        ("lonestar6", {"time": "5m"}, (0.25, "SU")),
+        ("delta", {"gpus": 1, "cpus": 32, "time": "3h"}, (6, "SU")),
+        ("daint", {"gpus": 4, "nodes": 3, "time": "8h"}, (24, "node-hours")),
+        ("leonardo", {"gpus": 2, "time": "10h"}, (160, "core-hours")),
+        ("perlmutter", {"gpus": 4, "nodes": 2, "time": "3h"}, (6, "node-hours")),
+        ("mila", {"gpus": 1, "time": "3h"}, (None, "unknown")),
+        ("plai", {"gpus": 2, "time": "3h"}, (None, "unknown")),
+    ],
+)
+def test_costs_on_known_clusters(name: str, asked: dict[str, Any], expected: tuple[float | None, str]) -> None:
+    assert amount(load_profile(name), account="some-account", **asked) == expected
