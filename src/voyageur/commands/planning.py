@@ -24,7 +24,7 @@ from voyageur.spec import Given, Spec, read_spec
 from voyageur.units import Duration
 
 _ACCOUNT_VARIABLES = ("SBATCH_ACCOUNT", "SALLOC_ACCOUNT", "SLURM_ACCOUNT")
-_QUESTION = Duration(5)  # a database that hangs must not keep people from submitting
+_QUESTION = Duration(5)  # a controller or a command that hangs must not keep people from submitting
 
 
 class Planned(Struct, frozen=True, kw_only=True):
@@ -134,7 +134,7 @@ def with_allowance(around: Surroundings, site: Site) -> Surroundings:
     from voyageur.questions.balances import ask_balances
 
     here, patience = session.here(), _QUESTION
-    charged = ask_accounts(here, patience)
+    charged = ask_accounts(here, patience, in_full=False)
     told = ask_balances(here, site, patience)
     balances = (*charged.balances, *(balance for one in told for balance in one.balances))
     return replace(around, accounts=charged.accounts, balances=balances)
