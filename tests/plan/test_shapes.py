@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from tests.plan.wishes import CLUSTER, CODE, MACHINE, STRICT, wish
+from tests.plan.wishes import CLUSTER, CODE, MACHINE, STRICT, gpu, wish
 from voyageur.allowance import Account
 from voyageur.plan import Identity, Plan, Surroundings, make_plan
 from voyageur.plan.shapes import Alternative, alternatives, with_changes
@@ -76,7 +76,7 @@ def test_half_the_gpus_with_what_was_asked_beside_them() -> None:
 
 def test_only_numbers_of_gpus_that_the_site_gives() -> None:
     """Trillium gives one or four."""
-    partition = NARVAL.partitions[2]
+    partition = next(one for one in NARVAL.partitions if one.gpu("a100", 4))
     odd = replace(partition, gpus=(replace(partition.gpus[0], counts=(1, 4)),))
     assert "gpus-1" in shapes(replace(NARVAL, queues=Queues(partitions=(odd,))), gpus=4)
     whole = replace(partition, gpus=(replace(partition.gpus[0], counts=(4,)),))
@@ -84,10 +84,35 @@ def test_only_numbers_of_gpus_that_the_site_gives() -> None:
 
 
 def test_another_partition_that_fits() -> None:
-    other = shapes(CLUSTER, time="1h")["partition-gpus"]
-    assert (other.changes, other.means) == ({"partition": "gpus"}, "its limit is 7d")
-    assert "--partition=gpus" in [line.flag for line in planned(CLUSTER, "partition-gpus", time="1h").directives]
-    assert "partition-main" not in shapes(CLUSTER, gpus=2, time="1h")
+    long = replace(CLUSTER.partitions[0], name="long", default=False, time_limit=Duration.parse("7d"))
+    site = replace(CLUSTER, queues=Queues(partitions=(*CLUSTER.partitions, long)))
+    other = shapes(site, time="1h")["partition-long"]
+    assert (other.changes, other.means) == ({"partition": "long"}, "its limit is 168h")
+    assert "--partition=long" in [line.flag for line in planned(site, "partition-long", time="1h").directives]
+    assert list(shapes(site, gpus=1, time="1h")) == ["as-asked"]
+
+
+def test_nodes_with_gpus_are_not_for_jobs_without() -> None:
+    assert "partition-gpus" not in shapes(CLUSTER, time="1h")
+
+
+def test_queues_for_the_few_are_not_offered() -> None:
+    few = replace(CLUSTER.partitions[0], name="few", default=False, restricted=True)
+    site = replace(CLUSTER, queues=Queues(partitions=(CLUSTER.partitions[0], few)))
+    assert list(shapes(site, time="1h")) == ["as-asked"]
+
+
+def test_another_model_is_said() -> None:
+    other = replace(CLUSTER.partitions[1], name="cheap", gpus=(gpu("a40", 4),))
+    site = replace(CLUSTER, queues=Queues(partitions=(CLUSTER.partitions[1], other)))
+    assert shapes(site, gpus=1)["partition-cheap"].means == "its limit is 168h; its GPUs are a40"
+
+
+def test_queues_that_cannot_run_a_piece_cut_no_chain() -> None:
+    day = replace(CLUSTER.partitions[0], name="day", time_limit=Duration.parse("24h"), gpus=(gpu("a100", 1),))
+    site = replace(CLUSTER, queues=Queues(partitions=(CLUSTER.partitions[1], day)))
+    assert "chain-24h" in shapes(site, gpus=1, time="30h")
+    assert "chain-24h" not in shapes(site, gpus=2, time="30h")
 
 
 def test_where_the_site_chooses_the_partition_none_is_offered() -> None:
@@ -106,11 +131,12 @@ def test_a_queue_that_is_called_by_its_qos() -> None:
 
 
 def test_another_account_with_its_fair_share() -> None:
-    accounts = (Account(name="def-a_gpu", fair_share=0.4), Account(name="rrg-b_gpu", fair_share=2.5))
+    accounts = (Account(name="def-a", fair_share=0.4), Account(name="rrg-b", fair_share=2.5))
     around = replace(AROUND, accounts=accounts)
-    (name,) = [name for name in shapes(NARVAL, around, gpus=1) if name.startswith("account")]
-    assert name == "account-def-a"
-    assert planned(NARVAL, name, around, gpus=1).account.value == "def-a"
+    (other,) = [one for name, one in shapes(NARVAL, around, gpus=1).items() if name.startswith("account")]
+    assert (other.name, other.changes) == ("account-def-a", {"account": "def-a"})
+    assert "its fair share is 0.40" in other.means
+    assert planned(NARVAL, "account-def-a", around, gpus=1).account.value == "def-a"
     assert "account-rrg-b" in shapes(NARVAL, around, gpus=1, account="def-a")
 
 

@@ -102,7 +102,7 @@ def test_a_whole_profile_says_all_that_the_cluster_said(tmp_path: Path) -> None:
 
 def test_what_did_not_answer_is_no_difference() -> None:
     assert differences(EMPTY, Seen()) == []
-    assert differences(load_profile("narval"), Seen(scratch="$SCRATCH")) == []
+    assert differences(load_profile("narval"), Seen(scratch=load_profile("narval").storage.scratch)) == []
 
 
 def test_a_partition_that_is_not_open_to_all_is_shown_and_left_out() -> None:
@@ -188,44 +188,89 @@ def test_another_model_in_the_nodes(tmp_path: Path) -> None:
 
 # ── a site that chooses the partition itself ─────────────────────────────────────────────────────────────────────────
 
-NARVAL = """\
+ROUTER = """\
+title = "a cluster with a router, as Narval"
+
+[request]
+partition = "forbidden"
+
+[fingerprint]
+cluster = ["narval"]
+
+[queues]
+source = "its documentation"
+
+[queues.partitions."cpu nodes"]
+default = true
+nodes = 1145
+cpus = 64
+memory = "256000M"
+
+[queues.partitions."large memory nodes"]
+nodes = 33
+cpus = 64
+memory = "2057500M"
+
+[queues.partitions."gpu nodes"]
+time_limit = "7d"
+nodes = 159
+cpus = 48
+memory = "510000M"
+gpus.a100 = { per_node = 4, cpus_each = 12, memory_each = "124G" }
+gpus."a100_3g.20gb" = { per_node = 1, per_job = 1, slice = true }
+gpus."a100_4g.20gb" = { per_node = 1, per_job = 1, slice = true }
+"""
+NODES = """\
 cpubase_bycore_b1*|1140|64|257000|800000|(null)|(null)
 cpubase_bynode_b5|700|64|257000|800000|(null)|(null)
-cpularge_bycore_b1|36|64|4096000|800000|(null)|(null)
+cpularge_bycore_b1|33|64|2062000|800000|(null)|(null)
 gpubase_bygpu_b1|130|48|510000|3840000|gpu:a100:4(S:0-1)|(null)
-gpubase_bygpu_b1|29|48|510000|3840000|gpu:a100_1g.5gb:4,gpu:a100_2g.10gb:4,gpu:a100_3g.20gb:4,gpu:a100_4g.20gb:2|(null)
+gpubase_bygpu_b1|29|48|510000|3840000|gpu:a100_3g.20gb:4,gpu:a100_4g.20gb:2|(null)
 """
+NARVAL = from_toml("narval", ROUTER)
 
 
-def seen_narval(text: str = NARVAL) -> Seen:
+def seen_narval(text: str = NODES) -> Seen:
     kinds = node_kinds_from(text)
     rows = partition_rows_from("\n".join(f"PartitionName={name}" for name in {kind.partition for kind in kinds}))
     partitions = partitions_seen(kinds, rows, preempts=False)
     return Seen(cluster="narval", partitions=partitions, kinds=kinds_seen(kinds), scratch="$SCRATCH")
 
 
+def over_narval(tmp_path: Path, text: str) -> Site:
+    (tmp_path / "narval-as-known.toml").write_text(ROUTER)
+    return laid_over(tmp_path, "lab", f'extends = "narval-as-known"\n{text}')
+
+
 def test_its_profile_is_compared_by_what_it_says_and_not_by_names() -> None:
-    assert differences(load_profile("narval"), seen_narval()) == []
+    assert differences(NARVAL, seen_narval()) == []
+
+
+def test_kinds_of_nodes_that_are_not_there_are_not_mistaken_for_others() -> None:
+    """Large nodes that are out of service do not make the small ones large."""
+    few = "".join(line for line in NODES.splitlines(keepends=True) if "2062000" not in line)
+    (found,) = differences(NARVAL, seen_narval(few))
+    assert (found.path[-1], found.cluster, found.taken) == ("large memory nodes", "no nodes like that", False)
 
 
 def test_new_nodes_come_as_nodes_and_not_as_the_routers_partitions(tmp_path: Path) -> None:
-    seen = seen_narval(NARVAL + "gpubase_new_b1|20|112|2048000|0|gpu:h200:8|(null)\n")
-    found = differences(load_profile("narval"), seen)
+    seen = seen_narval(NODES + "gpubase_new_b1|20|112|2048000|0|gpu:h200:8|(null)\n")
+    found = differences(NARVAL, seen)
     assert [one.path for one in found] == [("queues", "partitions", "h200 nodes")]
-    site = laid_over(tmp_path, "narval", overlay_text("narval", found, DATE))
+    site = over_narval(tmp_path, overlay_text("lab", found, DATE))
     assert differences(site, seen) == []
     assert "h200" in site.gpu_names() and site.partitions[0].name == "cpu nodes"
-    assert site.queues.source.startswith("voy site probe; Alliance documentation")
+    assert site.queues.source == "voy site probe; its documentation"
 
 
 def test_a_model_that_is_gone_and_memory_that_is_less(tmp_path: Path) -> None:
-    seen = seen_narval(NARVAL.replace(",gpu:a100_4g.20gb:2", "").replace("510000", "500000"))
-    found = differences(load_profile("narval"), seen)
+    seen = seen_narval(NODES.replace(",gpu:a100_4g.20gb:2", "").replace("510000", "500000"))
+    found = differences(NARVAL, seen)
     assert shown(found) == {
         "queues.partitions.gpu nodes.memory": (Size.parse("510000M"), Size.parse("500000M")),
         "queues.partitions.gpu nodes.gpus.a100_4g.20gb": ("a100_4g.20gb", False),
     }
-    site = laid_over(tmp_path, "narval", overlay_text("narval", found, DATE))
+    site = over_narval(tmp_path, overlay_text("lab", found, DATE))
     assert differences(site, seen) == []
     assert "a100_4g.20gb" not in site.gpu_names()
 

@@ -90,7 +90,7 @@ def _chosen(spec: Spec, wanted: Resources, site: Site) -> Partition | None:
 
 def _chain(wanted: Resources, site: Site) -> Iterator[Alternative]:
     """Where shorter jobs may use more of the nodes, or where nothing longer is allowed."""
-    shorter = [edge for edge in _edges(site) if _USEFUL <= edge < wanted.time]
+    shorter = [edge for edge in _edges(wanted, site) if _USEFUL <= edge < wanted.time]
     if not shorter:
         return
     piece = max(shorter)
@@ -105,13 +105,18 @@ def _chain(wanted: Resources, site: Site) -> Iterator[Alternative]:
         )
 
 
-def _edges(site: Site) -> set[Duration]:
-    limits = {partition.time_limit for partition in _for_production(site) if partition.time_limit}
+def _edges(wanted: Resources, site: Site) -> set[Duration]:
+    """The site's tiers, else the limits of queues that could run a piece."""
+    limits = {
+        partition.time_limit
+        for partition in _for_production(site)
+        if partition.time_limit and not obstacles(replace(wanted, time=partition.time_limit), partition, site)
+    }
     return {*(site.times.tiers or limits), *([site.times.maximum] if site.times.maximum else [])}
 
 
 def _for_production(site: Site) -> list[Partition]:
-    return [partition for partition in site.partitions if partition.purpose is Purpose.PRODUCTION]
+    return [one for one in site.partitions if one.purpose is Purpose.PRODUCTION and not one.restricted]
 
 
 def _hours(time: Duration) -> str:
@@ -169,13 +174,14 @@ def _other_queues(spec: Spec, wanted: Resources, site: Site, chosen: Partition |
         return
     ordered = sorted(_for_production(site), key=lambda one: (one.preemptible, one.time_limit or Duration(10**9)))
     for partition in ordered:
-        changes = _words_for(partition, site)
-        if changes and changes != _words_for(chosen, site) and not obstacles(wanted, partition, site):
-            kind, word = next(iter(changes.items()))
+        changes, usual = _words_for(partition, site), _words_for(chosen, site)
+        new = next((key for key in ("partition", "qos") if changes.get(key) != usual.get(key)), None)
+        wastes_gpus = bool(partition.gpus) > bool(wanted.gpus or chosen.gpus)
+        if new and changes.get(new) and not wastes_gpus and not obstacles(wanted, partition, site):
             yield Alternative(
-                name=_plain(f"{kind}-{word}"),
+                name=_plain(f"{new}-{changes[new]}"),
                 what=f"{_amounts(wanted)} in {partition.name}",
-                means=_of_queue(partition),
+                means=_of_queue(partition, wanted, chosen),
                 changes=changes,
             )
 
@@ -191,8 +197,11 @@ def _words_for(partition: Partition, site: Site) -> dict[str, Any]:
     return words
 
 
-def _of_queue(partition: Partition) -> str:
-    facts = [f"its limit is {partition.time_limit}" if partition.time_limit else "its limit is not known"]
+def _of_queue(partition: Partition, wanted: Resources, chosen: Partition) -> str:
+    facts = [f"its limit is {_hours(partition.time_limit)}" if partition.time_limit else "its limit is not known"]
+    models = [{gpu.name for gpu in one.gpus if gpu.name} for one in (partition, chosen)]
+    if wanted.gpus and not wanted.gpu and models[0] != models[1]:
+        facts.append(f"its GPUs are {', '.join(sorted(models[0])) or 'of another kind'}")
     if partition.preemptible:
         facts.append("jobs there are stopped whenever others want the nodes, so save often")
     if partition.charge != 1.0:

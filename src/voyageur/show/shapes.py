@@ -65,8 +65,10 @@ def start_text(row: ShapeRow, now: datetime) -> str:
 
 def _cost(row: ShapeRow) -> str:
     """The last piece of a chain ends early."""
-    most = "at most " if row.alternative.pieces > 1 and row.cost and row.cost.amount is not None else ""
-    return most + cost_text(row.cost) if row.cost else "-"
+    if row.cost is None:
+        return "-"
+    bound = row.alternative.pieces > 1 and row.cost.amount is not None and not row.cost.at_least
+    return f"at most {cost_text(row.cost)}" if bound else cost_text(row.cost)
 
 
 def _means(row: ShapeRow) -> str:

@@ -143,7 +143,7 @@ def _by_content(profile: Site, seen: Seen) -> Iterator[Difference]:
     """Where a router chooses the queue a profile's partitions are kinds of nodes, called as people call them."""
     met: list[NodeKind] = []
     for says in profile.partitions:
-        alike = _alike(says, seen.kinds)
+        alike = _alike(says, profile.partitions, seen.kinds)
         met += alike
         if alike:
             largest = max(alike, key=lambda kind: (kind.memory, kind.cpus))
@@ -162,15 +162,23 @@ def _by_content(profile: Site, seen: Seen) -> Iterator[Difference]:
             )
 
 
-def _alike(says: Partition, kinds: Sequence[NodeKind]) -> list[NodeKind]:
-    """By their GPUs; without any by cores, and of several by the memory that is nearest."""
+def _alike(says: Partition, all_said: Sequence[Partition], kinds: Sequence[NodeKind]) -> list[NodeKind]:
+    """By their GPUs; without any by cores, and of several partitions that of the nearest memory has the nodes."""
     if says.gpus:
         return [kind for kind in kinds if any(gpu.is_called(name) for gpu in says.gpus for name in kind.gpus)]
-    plain = [kind for kind in kinds if not kind.gpus and kind.cpus in (says.cpus, 2 * says.cpus)]
-    if not plain or not says.memory.bytes:
-        return plain
-    near = min(plain, key=lambda kind: abs(kind.memory.bytes - says.memory.bytes))
-    return [kind for kind in plain if abs(kind.memory.bytes - near.memory.bytes) <= _NOMINAL * near.memory.bytes]
+    plain = [partition for partition in all_said if not partition.gpus]
+    return [kind for kind in kinds if not kind.gpus and _nearest(kind, plain) is says]
+
+
+def _nearest(kind: NodeKind, plain: Sequence[Partition]) -> Partition | None:
+    """CPUs may count twice: as cores, and as threads."""
+    fitting = [partition for partition in plain if partition.cpus and kind.cpus in (partition.cpus, 2 * partition.cpus)]
+    return min(fitting, key=lambda one: _apart(one.memory.bytes, kind.memory.bytes), default=None)
+
+
+def _apart(one: int, two: int) -> float:
+    """How many times the larger is the smaller."""
+    return max(one, two) / max(1, min(one, two))
 
 
 def _as_partition(kind: NodeKind, new: Sequence[str], profile: Site) -> Partition:
