@@ -89,3 +89,7 @@ def test_a_controller_that_hangs_is_told_as_unknown_in_bounded_time(production: 
     assert time.monotonic() - started < 45
     assert "Slurm does not answer; nothing is known and nothing was written" in answer.stderr
     assert "Socket timed out" in answer.stderr
+    started = time.monotonic()
+    answer = place.voy("plan", "--on", "lab", "--shapes", "--", "python", "ok.py", code=1)
+    assert time.monotonic() - started < 45
+    assert "Slurm does not answer" in answer.stderr

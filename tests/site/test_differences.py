@@ -100,6 +100,15 @@ def test_a_whole_profile_says_all_that_the_cluster_said(tmp_path: Path) -> None:
     assert all(group.source == "voy site probe" for _, group in site.groups() if group != type(group)())
 
 
+def test_a_machine_that_shows_no_slurm_conf_is_recognised_by_its_domain() -> None:
+    assert shown(differences(EMPTY, Seen(domain="lab.example.org"))) == {
+        "fingerprint.domains": ((), ("lab.example.org",))
+    }
+    assert differences(EMPTY, Seen(domain="localdomain")) == []
+    known_by_host = replace(EMPTY, fingerprint=Fingerprint(hosts=("login*",)))
+    assert differences(known_by_host, Seen(domain="lab.example.org")) == []
+
+
 def test_what_did_not_answer_is_no_difference() -> None:
     assert differences(EMPTY, Seen()) == []
     assert differences(load_profile("narval"), Seen(scratch=load_profile("narval").storage.scratch)) == []

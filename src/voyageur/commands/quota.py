@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 def command(site_name: str | None, folders: tuple[str, ...], as_json: bool) -> None:
     """Show how full your places are: bytes and files against their limits, the worst first."""
     from voyageur.commands import session
-    from voyageur.hosts import Here
     from voyageur.questions.quota import look
     from voyageur.site.places import known_places, place_of
 
@@ -46,7 +45,7 @@ def command(site_name: str | None, folders: tuple[str, ...], as_json: bool) -> N
         _check_folder(folder)
     site = _site(site_name)
     counts = [_counted(folder) for folder in folders]
-    found = look(Here(), site, session.environment())
+    found = look(session.here(), site, session.environment())
     known = known_places(site.storage)
     here = session.environment()
     placed = [(quota, None if quota.whole else place_of(quota, known, here)) for quota in found.quotas]

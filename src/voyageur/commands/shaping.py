@@ -8,7 +8,6 @@ from voyageur.commands import session
 from voyageur.commands.options import Wish
 from voyageur.commands.planning import Planned, Wished, plan_from, plan_of, wished_from
 from voyageur.errors import SiteError, SpecError, VoyageurError
-from voyageur.hosts import Here
 from voyageur.plan import Cost, decide_cost
 from voyageur.plan.shapes import Alternative, alternatives, with_changes
 from voyageur.questions.shapes import ask_starts
@@ -63,7 +62,7 @@ def starts_of(site: Site, shapes: list[Shaped]) -> dict[str, Start]:
         silence = f"not asked: this machine is not {site.name}"
         return {name: Start(silence=silence) for name in names}
     scripts = [shaped.planned.script for shaped in planned if shaped.planned]
-    return dict(zip(names, ask_starts(Here(), site, scripts), strict=True))
+    return dict(zip(names, ask_starts(session.here(), site, scripts), strict=True))
 
 
 def planned_as(wish: Wish, shape: str | None) -> Planned:

@@ -114,11 +114,10 @@ def _probed(profile: Site, job: list[str] | None, wait: str) -> Probed:
     from msgspec.structs import replace
 
     from voyageur.commands import session
-    from voyageur.hosts import Here
     from voyageur.questions.probe import probe
 
     signs = session.signs_here()
-    probed = probe(Here(), profile, session.environment(), f"{signs.host}.{signs.domain}".rstrip("."))
+    probed = probe(session.here(), profile, session.environment(), f"{signs.host}.{signs.domain}".rstrip("."))
     if not probed.seen.cluster and not probed.seen.partitions:
         facts = [f"{what}: {why}" for what, why in probed.unknown.items()]
         raise ClusterError("Slurm does not answer; nothing is known and nothing was written", facts=facts, hint=_LATER)
@@ -142,7 +141,6 @@ def _look(profile: Site, options: list[str], wait: str) -> tuple[Any, str]:
 
     from voyageur import places
     from voyageur.commands import session
-    from voyageur.hosts import Here
     from voyageur.questions.node_job import look_on_a_node
     from voyageur.units import Duration, UnitError
 
@@ -154,7 +152,7 @@ def _look(profile: Site, options: list[str], wait: str) -> tuple[Any, str]:
     scratch.mkdir(parents=True, exist_ok=True)
     aside("a job of one minute looks at a node; ^C cancels it")
     with tempfile.TemporaryDirectory(prefix="voy-probe-", dir=scratch) as folder:
-        looked = look_on_a_node(Here(), profile, Path(folder), options, patience)
+        looked = look_on_a_node(session.here(), profile, Path(folder), options, patience)
     return looked.look, looked.problem
 
 

@@ -46,6 +46,8 @@ def _plain(profile: Site, seen: Seen) -> Iterator[Difference]:
     names = profile.fingerprint.cluster
     if seen.cluster and seen.cluster not in names:
         yield Difference(path=("fingerprint", "cluster"), profile=names, cluster=(*names, seen.cluster))
+    if "." in seen.domain and not (profile.fingerprint.domains or profile.fingerprint.hosts):
+        yield Difference(path=("fingerprint", "domains"), profile=(), cluster=(seen.domain,))
     for module in seen.missing_modules:
         yield Difference(
             path=("software", "modules"),
