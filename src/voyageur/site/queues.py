@@ -11,29 +11,32 @@ from voyageur.units import Duration, Size
 
 
 class Gpu(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One kind of GPU and the share of a node that comes with each; zero where nobody says what comes with it.
+    """One kind of GPU and the share of a node that comes with each; zero where nobody says.
 
-    `counts` are the numbers that may be asked for on one node; empty is any. `weight` is what one costs in an hour.
-    `also` are other names that the site takes for it.
+    `counts` are the numbers that may be asked for on one node; empty is any. Those for each of several nodes are
+    `counts_multinode`, where they differ. `weight` is what one costs in an hour. `also` are other names that the site
+    takes for it. `vendor` is named where it is not that of the site's other GPUs.
     """
 
     name: str
-    per_node: int
+    per_node: int = 0
     cpus_each: int = 0
     memory_each: Size = Size(0)
     counts: tuple[int, ...] = ()
+    counts_multinode: tuple[int, ...] = ()
     per_job: int | None = None
     own_memory: Size | None = None
     slice: bool = False
     also: tuple[str, ...] = ()
     weight: float | None = None
+    vendor: str | None = None
     note: str = ""
 
     def is_called(self, name: str | None) -> bool:
         return name in (None, self.name, *self.also)
 
     def allows(self, count: int) -> bool:
-        return count <= self.per_node and (not self.counts or count in self.counts)
+        return (not self.per_node or count <= self.per_node) and (not self.counts or count in self.counts)
 
 
 class Purpose(enum.Enum):
@@ -48,11 +51,15 @@ class Partition(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A queue, or the whole cluster where a router chooses the queue.
 
     CPUs and memory are those of its largest nodes that a job may use; `memory_per_cpu` is what most of its nodes have.
-    `flag` is what `--partition` gets, if that is not the name. `charge` multiplies what an hour of it costs.
+    `installed` is the memory built into its nodes; a job may have less, and how much less nobody says. `flag` is what
+    `--partition` gets, if that is not the name; one that is not `named` is had by naming none. `nodes_unallocated` is
+    the most for jobs that are charged to no allocation of their own. With `job_caps`, CPUs, memory and GPUs are the
+    most for a job on all of its nodes together. `charge` multiplies what an hour of it costs.
     """
 
     name: str
     flag: str | None = None
+    named: bool = True
     qos: str | None = None
     constraint: str | None = None
     purpose: Purpose = Purpose.PRODUCTION
@@ -61,11 +68,14 @@ class Partition(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     time_minimum: Duration | None = None
     nodes: int = 0
     nodes_per_job: int | None = None
+    nodes_unallocated: int | None = None
     nodes_least: int | None = None
     cpus: int = 0
     memory: Size = Size(0)
     memory_per_cpu: Size = Size(0)
+    installed: Size = Size(0)
     whole_node: bool = False
+    job_caps: bool = False
     gpus: tuple[Gpu, ...] = ()
     local_disk: Size | None = None
     preemptible: bool = False
