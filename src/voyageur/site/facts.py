@@ -34,7 +34,8 @@ class Policy(enum.Enum):
 class Access(Facts, frozen=True, kw_only=True):
     """How to get in. `session` is how long a certificate lives, `renew` the command that gets a new one.
 
-    What is larger than `transfer_above` must go through the hosts of `transfer`.
+    `keys`: does a key that the user made open the door? What is larger than `transfer_above` must go through the hosts
+    of `transfer`.
     """
 
     login: tuple[str, ...] = ()
@@ -44,6 +45,7 @@ class Access(Facts, frozen=True, kw_only=True):
     transfer_above: Size | None = None
     globus: str | None = None
     factors: tuple[str, ...] = ()
+    keys: bool | None = None
     session: Duration | None = None
     renew: str | None = None
     reuse: bool | None = None
@@ -56,8 +58,9 @@ class Access(Facts, frozen=True, kw_only=True):
 class Request(Facts, frozen=True, kw_only=True):
     """What sbatch wants to be told, and how it is spelled there.
 
-    `whole_memory` gives all memory of nodes that are given whole. `default_time` and `default_memory_per_cpu` are what
-    a job gets that asks for nothing.
+    `gpu_flag` is empty where GPUs come with the node unasked; `gpu_flag_per_rank` is said too where each rank has one.
+    `launcher` starts ranks where srun does not. `whole_memory` gives all memory of nodes that are given whole.
+    `default_time` and `default_memory_per_cpu` are what a job gets that asks for nothing.
     """
 
     account: Policy = Policy.OPTIONAL
@@ -72,9 +75,11 @@ class Request(Facts, frozen=True, kw_only=True):
     export: Policy = Policy.OPTIONAL
     requeue: Policy = Policy.OPTIONAL
     gpu_flag: str = "--gres=gpu:{type}{count}"
+    gpu_flag_per_rank: str | None = None
     gpu_type: Policy = Policy.OPTIONAL
     forbidden: tuple[str, ...] = ()
     extra: tuple[str, ...] = ()
+    launcher: str | None = None
     modules_first: bool = False
     whole_memory: str | None = None
     default_time: Duration | None = None
@@ -127,7 +132,7 @@ class Place(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """
 
     name: str
-    path: str
+    path: str = ""
     size: Size | None = None
     files: int | None = None
     soft_size: Size | None = None
@@ -166,13 +171,17 @@ class Reach(enum.Enum):
 
 
 class Network(Facts, frozen=True, kw_only=True):
-    """`variables` are those that NCCL, GLOO and their like need there. They go into every job of several nodes."""
+    """`variables` are those that NCCL, GLOO and their like need there. They go into every job of several nodes.
+
+    `master_suffix` is what a host's name ends with when MASTER_ADDR must lie on the fast network.
+    """
 
     internet: Reach = Reach.UNKNOWN
     proxy_module: str | None = None
     proxy_hosts: tuple[str, ...] = ()
     fabric: str | None = None
     interface: str | None = None
+    master_suffix: str | None = None
     variables: dict[str, str] = field(default_factory=dict)
 
 
