@@ -126,13 +126,13 @@ class Use(enum.Enum):
 
 
 class Place(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A file system as its users see it. `path` may hold variables of the shell.
+    """A file system as its users see it. `path` may hold variables of the shell and `{account}`; empty is not known.
 
     `size` and `files` cannot be exceeded; `soft_size` and `soft_files` can, for as long as `grace`.
     """
 
     name: str
-    path: str = ""
+    path: str
     size: Size | None = None
     files: int | None = None
     soft_size: Size | None = None
