@@ -119,6 +119,12 @@ def test_only_accounts_of_the_sites_own_form_are_chosen(charged: Place) -> None:
     assert (plan["account"]["value"], plan["account"]["because"]) == (BUSY, "the only one that fits this job")
 
 
+def test_where_each_account_has_a_scratch_of_its_own_it_is_that_of_the_chosen_one(charged: Place) -> None:
+    own_site(charged, f'[storage]\nscratch = "{charged.scratch}/of-{{account}}"\n')
+    scratch = planned(charged, "--on", "teaching")["folders"]["scratch"]
+    assert scratch == f"{charged.scratch}/of-{IDLE}/project"
+
+
 def test_what_is_left_by_the_sites_own_command_stands_beside_the_cost(charged: Place, tmp_path: Path) -> None:
     own_site(
         charged,
