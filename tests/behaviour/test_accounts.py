@@ -81,6 +81,19 @@ def test_a_limit_of_a_qos_that_is_reached_is_said_with_what_to_do(charged: Place
     charged.voy("cancel", first)
 
 
+def test_a_job_that_slurm_takes_but_never_starts_is_stuck_with_what_to_do(charged: Place) -> None:
+    """Unless it is told to enforce limits, sbatch says yes to an account and to a time that are not allowed."""
+    assert charged.bed
+    with Book(charged.bed).partition("short", AllowAccounts=BUSY):
+        foreign = charged.submit("-p", "short", "-t", "5m", "-a", IDLE, *WORK)
+        long = charged.submit("-a", BUSY, "--qos", QOS, "-t", "2h", *WORK)
+        hints = {foreign: "not for its account", long: "more time than its account or QOS allows"}
+        charged.until(lambda: {charged.status(run)["state"] for run in hints} == {"stuck"})
+        for run, hint in hints.items():
+            assert hint in charged.status(run)["hint"]
+        charged.voy("cancel", *hints)
+
+
 def test_what_may_be_charged_is_shown_with_shares_limits_and_what_is_left(charged: Place) -> None:
     assert charged.bed
     Book(charged.bed).limit(BUSY, MaxSubmitJobs="7")
@@ -104,6 +117,12 @@ def test_only_accounts_of_the_sites_own_form_are_chosen(charged: Place) -> None:
     own_site(charged, '[request]\naccount = "required"\naccount_form = "rrg-[a-z]+"\n')
     plan = planned(charged, "--on", "teaching")
     assert (plan["account"]["value"], plan["account"]["because"]) == (BUSY, "the only one that fits this job")
+
+
+def test_where_each_account_has_a_scratch_of_its_own_it_is_that_of_the_chosen_one(charged: Place) -> None:
+    own_site(charged, f'[storage]\nscratch = "{charged.scratch}/of-{{account}}"\n')
+    scratch = planned(charged, "--on", "teaching")["folders"]["scratch"]
+    assert scratch == f"{charged.scratch}/of-{IDLE}/project"
 
 
 def test_what_is_left_by_the_sites_own_command_stands_beside_the_cost(charged: Place, tmp_path: Path) -> None:

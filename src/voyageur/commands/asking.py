@@ -23,7 +23,6 @@ def site_to_ask(name: str | None) -> Site:
         where = f" ({site.access.login[0]})" if site.access.login else ""
         raise SiteError(
             f"this machine does not belong to {site.name}, so it cannot be asked",
-            facts=["`sbatch` is not on the PATH" if not session.has_slurm() else "its Slurm is another cluster's"],
             hint=f"log in there{where} and ask again",
         )
     return site

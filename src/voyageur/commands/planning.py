@@ -7,10 +7,10 @@ import shutil
 from pathlib import Path, PurePosixPath
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from voyageur import places
 from voyageur.commands import session
+from voyageur.commands.charging import ask_allowance, scratch_of
 from voyageur.commands.checking import check_command, check_site_name, path_notes, site_table_notes
 from voyageur.commands.options import Wish
 from voyageur.errors import SpecError
@@ -21,10 +21,8 @@ from voyageur.script import render
 from voyageur.site import Site
 from voyageur.snapshot import OwnFiles, Package, gather, own_files, store
 from voyageur.spec import Given, Spec, read_spec
-from voyageur.units import Duration
 
 _ACCOUNT_VARIABLES = ("SBATCH_ACCOUNT", "SALLOC_ACCOUNT", "SLURM_ACCOUNT")
-_QUESTION = Duration(5)  # a controller or a command that hangs must not keep people from submitting
 
 
 class Planned(Struct, frozen=True, kw_only=True):
@@ -63,7 +61,7 @@ def wished_from(wish: Wish, site_name: str | None = None) -> Wished:
     identity = draw_identity(slug_for(spec))
     check_site_name(spec)
     site = session.choose_site(spec.site)
-    around = with_allowance(surroundings(spec, site), site)
+    around = surroundings(spec, site)
     package = gather(spec.project.root, spec.snapshot, _own_files(spec, around, identity))
     check_command(spec, site, around, package)
     notes = (
@@ -117,27 +115,16 @@ def surroundings(spec: Spec, site: Site) -> Surroundings:
         ),
         None,
     )
+    accounts, balances = ask_allowance(site)
     return Surroundings(
-        scratch=places.scratch_folder(spec.scratch, site.storage.scratch, environment),
+        scratch=places.scratch_folder(spec.scratch, scratch_of(spec, site, accounts), environment),
         active_venv=environment.get("VIRTUAL_ENV") or _venv_on_path(),
         project_venv=str(own) if own else None,
         conda=environment.get("CONDA_PREFIX"),
+        accounts=accounts,
+        balances=balances,
         account_variables={name: environment[name] for name in _ACCOUNT_VARIABLES if environment.get(name)},
     )
-
-
-def with_allowance(around: Surroundings, site: Site) -> Surroundings:
-    """With what may be charged, where the site is the cluster that this machine belongs to."""
-    if site.engine == "local" or not session.is_here(site):
-        return around
-    from voyageur.questions.accounts import ask_accounts
-    from voyageur.questions.balances import ask_balances
-
-    here, patience = session.here(), _QUESTION
-    charged = ask_accounts(here, patience, in_full=False)
-    told = ask_balances(here, site, patience)
-    balances = (*charged.balances, *(balance for one in told for balance in one.balances))
-    return replace(around, accounts=charged.accounts, balances=balances)
 
 
 def _venv_on_path() -> str | None:

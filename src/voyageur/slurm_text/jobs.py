@@ -25,6 +25,16 @@ _PHASES = {
 }
 PHASE_OF = {word: phase for phase, words in _PHASES.items() for word in words.split()}
 
+# By the word for the reason, and as 22.05 writes it out: "... (short allows rrg-b not def-a)".
+_FOREIGN_ACCOUNT = ("AccountNotAllowed", "Job's account not permitted to use this partition")
+_FOREIGN_QOS = ("QOSNotAllowed", "Job's QOS not permitted to use this partition")
+# Limits of one job: with EnforcePartLimits=NO, the default, sbatch takes a job that breaks them, and it never starts.
+_LONGER = ("QOSMaxWallDurationPerJobLimit", "AssocMaxWallDurationPerJobLimit")
+_LARGER = tuple(
+    f"{owner}{limit}"
+    for owner in ("QOS", "Assoc")
+    for limit in ("MaxCpuPerJobLimit", "MaxNodePerJobLimit", "MaxMemoryPerJob", "MaxGRESPerJob", "MaxBillingPerJob")
+)
 # Reasons for which a job waits until somebody does something about it; with what that is.
 STUCK_REASONS = {
     "JobHeldUser": "release it with `scontrol release`",
@@ -40,6 +50,12 @@ STUCK_REASONS = {
     "BadConstraints": "no node has what it asks for: cancel it and change the constraint",
     "InvalidAccount": "its account is not valid any more: cancel it and submit with another",
     "InvalidQOS": "its QOS is not valid any more: cancel it and submit with another",
+    **dict.fromkeys(
+        _FOREIGN_ACCOUNT, "its partition is not for its account: cancel it and submit with another of either"
+    ),
+    **dict.fromkeys(_FOREIGN_QOS, "its partition is not for its QOS: cancel it and submit with another of either"),
+    **dict.fromkeys(_LONGER, "it asks for more time than its account or QOS allows: cancel it and submit with less"),
+    **dict.fromkeys(_LARGER, "it is larger than its account or QOS allows: cancel it and ask for less"),
     "AssocGrpBillingMinutes": "the allocation is used up: ask for more, or use another account",
     "AssocGrpCPUMinutesLimit": "the allocation is used up: ask for more, or use another account",
     "AssocGrpGRESMinutes": "the allocation is used up: ask for more, or use another account",
