@@ -53,7 +53,7 @@ def command(site_name: str | None, folders: tuple[str, ...], as_json: bool) -> N
         raise ClusterError(
             "nothing is known of your quotas",
             facts=[*found.problems, "no tool of this site answered, and neither did its file systems"],
-            hint="`df -h ~` asks the file system of your home by hand",
+            hint=_elsewhere(site) or "`df -h ~` asks the file system of your home by hand",
         )
     if as_json:
         emit_json(_document(site, placed, found, counts))
@@ -77,6 +77,13 @@ def _site(name: str | None) -> Site:
     if wanted in ("local", "slurm"):
         return Site(name=wanted, engine=wanted, title=wanted)
     return load_profile(wanted, session.own_profiles())
+
+
+def _elsewhere(site: Site) -> str | None:
+    from voyageur.commands import session
+
+    where = f" ({site.access.login[0]})" if site.access.login else ""
+    return None if session.is_here(site) else f"this machine is not {site.name}: log in there{where} and ask again"
 
 
 def _counted(folder: str) -> Count:
