@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from voyageur import places
-from voyageur.errors import SiteError, VoyageurError
+from voyageur.errors import ClusterError, SiteError, VoyageurError
 from voyageur.record import Index
 from voyageur.runs import Runs
 
@@ -149,7 +149,12 @@ def _completed(site: Site) -> Site:
     """What no profile knows of the cluster that this is: how patient its Slurm is, and queues where none are told."""
     from msgspec.structs import replace
 
-    asked = _slurm_here()
+    try:
+        asked = _slurm_here()
+    except ClusterError:  # a profile with queues of its own still makes a plan; sbatch will say what is wrong
+        if not site.partitions:
+            raise
+        return site
     queues = site.queues if site.partitions else asked.queues
     return replace(site, queues=queues, kill_wait=asked.kill_wait, message_timeout=asked.message_timeout)
 
