@@ -19,6 +19,8 @@ TRAINERS = frozenset(
     {"Trainer", "Seq2SeqTrainer", "SFTTrainer", "DPOTrainer", "YOLO", "DefaultTrainer", "LightningCLI"}
 )
 _FRAMEWORKS = ("transformers.", "trl.", "lightning.", "pytorch_lightning.", "ultralytics.", "detectron2.", "mmengine.")
+# These write checkpoints, logs or models without a call that shows it.
+SELF_SAVING = listed("fairseq mmengine detectron2 ray composer megatron stable_baselines3 flax orbax")
 WEAK_SAVES = listed("json.dump sqlite3.connect h5py.File netCDF4.Dataset numpy.savetxt shutil.copy yaml.dump")
 WEAK_SAVE_ENDS = listed(
     "write_text write_bytes save to_csv to_parquet to_hdf to_json to_pickle to_netcdf to_zarr writerow writerows"

@@ -10,7 +10,7 @@ from voyageur.readiness.model import Option
 if TYPE_CHECKING:
     from voyageur.readiness.calls import Context
 
-_SWITCHES = frozenset({"store_true", "store_const", "count"})
+_SWITCHES = frozenset({"store_true", "store_false", "store_const", "count"})
 
 
 def option_of(name: str, node: ast.Call, context: Context) -> Option | None:
@@ -24,24 +24,30 @@ def option_of(name: str, node: ast.Call, context: Context) -> Option | None:
         name=_name(words, flags, texts),
         flags=flags,
         line=_line(words, node),
-        default=_default(words.get("default"), is_switch, context),
+        default=_default(words.get("default"), is_switch, words.get("action"), context),
         is_switch=is_switch,
     )
 
 
-def _default(value: ast.expr | None, is_switch: bool, context: Context) -> str | int | bool | None:
+def _default(
+    value: ast.expr | None, is_switch: bool, action: ast.expr | None, context: Context
+) -> str | int | bool | None:
     if known := context.literal(value):
         return known[0]
     if isinstance(value, ast.Constant) and isinstance(value.value, int | bool):
         return value.value
-    return False if is_switch and value is None else None
+    return _is_action(action, "store_false") if is_switch and value is None else None
 
 
 def _is_switch(words: dict[str, ast.expr]) -> bool:
     action, flag = words.get("action"), words.get("is_flag")
     if isinstance(flag, ast.Constant):
         return bool(flag.value)
-    return isinstance(action, ast.Constant) and action.value in _SWITCHES
+    return _is_action(action, *_SWITCHES)
+
+
+def _is_action(node: ast.expr | None, *actions: str) -> bool:
+    return isinstance(node, ast.Constant) and node.value in actions
 
 
 def _name(words: dict[str, ast.expr], flags: tuple[str, ...], texts: list[str]) -> str:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import sys
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from itertools import pairwise
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -22,14 +24,10 @@ _SOME_CODE = (".py", ".sh", ".ipynb")
 
 
 class Reached(Struct, frozen=True, kw_only=True):
-    """`is_sure`: the program was found in the command; else all of the project is looked at, and blamed less.
-
-    `only_python`: all that the command starts could be read.
-    """
+    """`entries`: what the command starts. Where none is found, all of the project is looked at, and blamed less."""
 
     modules: tuple[Module, ...]
-    is_sure: bool
-    only_python: bool
+    entries: tuple[str, ...]
 
 
 def reach(root: Path, files: Sequence[str], command: Sequence[str], start_in: str) -> Reached:
@@ -40,7 +38,7 @@ def reach(root: Path, files: Sequence[str], command: Sequence[str], start_in: st
     else:
         search.follow([file for file in files if file.endswith(".py") and not is_aside(file)])
     modules = tuple(search.read.values())
-    return Reached(modules=modules, is_sure=bool(entries), only_python=bool(entries) and not search.foreign)
+    return Reached(modules=modules, entries=tuple(entries))
 
 
 def is_aside(file: str) -> bool:
@@ -55,7 +53,6 @@ class _Search:
         self.files = frozenset(files)
         self.start_in = start_in
         self.read: dict[str, Module] = {}
-        self.foreign = False
         self._packages: dict[str, list[str]] = {}
         self._roots = self._source_roots(files)
 
@@ -71,7 +68,7 @@ class _Search:
 
     def _inner(self, command: Sequence[str]) -> Iterator[str]:
         """`bash -c "python train.py"`"""
-        for word, after in zip(command, command[1:], strict=False):
+        for word, after in pairwise(command):
             if word.startswith("-") and word.endswith("c") and os.path.basename(command[0]) in ("bash", "sh"):
                 for _, words, _ in commands(after):
                     yield from self.entries(words)
@@ -106,7 +103,6 @@ class _Search:
             while waiting:
                 for module in readers.read(waiting):
                     self.read[module.file] = module
-                    self.foreign = self.foreign or module.language not in ("python", "notebook")
                 found = [file for name in waiting for file in self._next(self.read[name])]
                 waiting = [file for file in dict.fromkeys(found) if file not in self.read]
 
@@ -145,7 +141,8 @@ class _Search:
         """`a.b.c` below the first folder that has an `a`; `a.` is all of the package: somebody imports by name."""
         top = module.partition(".")[0]
         beside = f"{os.path.dirname(importer)}/".lstrip("/")
-        for prefix in dict.fromkeys([beside, *self._roots.get(top, ())]):
+        roots = () if top in sys.stdlib_module_names else self._roots.get(top, ())
+        for prefix in dict.fromkeys([beside, *roots]):
             if found := list(self._at(prefix, module)):
                 return found
         return []
@@ -170,6 +167,8 @@ class _Search:
                 parts = file.split("/")
                 for depth in range(min(len(parts), 4)):
                     prefix = "".join(f"{part}/" for part in parts[:depth])
+                    if prefix and f"{prefix}__init__.py" in self.files:
+                        continue
                     top = parts[depth].removesuffix(".py")
                     places = found.setdefault(top, [])
                     if prefix not in places:
@@ -179,7 +178,7 @@ class _Search:
 
 def _modules_in(command: Sequence[str]) -> Iterator[str]:
     """`python -m package.train`, also behind a launcher: `torchrun --nproc_per_node 4 -m package.train`"""
-    for before, after in zip(command, command[1:], strict=False):
+    for before, after in pairwise(command):
         if before in ("-m", "--module"):
             yield after
     for deed in deeds(command):

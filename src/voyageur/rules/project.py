@@ -1,4 +1,4 @@
-"""The rules about a project's own files. `level` is the gravest one: `at` lowers it where a site does not mind as much."""
+"""The rules about a project's own files. `level` is the gravest one; `at` weighs a rule for a site."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from voyageur.findings import Level
 from voyageur.rules.model import Rule
 
 
-def at(level: Level, rule: Rule) -> Rule:
+def at(level: Level, rule: Rule, because: str | None = None) -> Rule:
     """The same rule, weighed for this site, or for this place of a project."""
-    return replace(rule, level=level)
+    return replace(rule, level=level, because=because or rule.because)
 
 
 # ── windows and questions: nobody sits in front of a job ─────────────────────────────────────────────────────────────
@@ -142,7 +142,7 @@ INSTALLS_AT_RUN_TIME = Rule(
 PIP_WITHOUT_NO_INDEX = Rule(
     id="pip-without-no-index",
     numbers=(46,),
-    level=Level.WARNING,
+    level=Level.ERROR,
     because="the site's own wheels are built for its processors; others may be slower, or not work at all",
     fix="pip install --no-index ...",
     source="Alliance documentation: Python",

@@ -1,0 +1,88 @@
+"""Findings as people read them: file by file, what is wrong, why, and what to write instead."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Any
+
+from voyageur.errors import one_line
+from voyageur.findings import Finding, Level
+from voyageur.show.style import paint
+
+_COLOURS = {Level.ERROR: "red", Level.WARNING: "yellow", Level.HINT: "cyan"}
+_INDENT = "  "
+
+
+def findings_text(
+    findings: Sequence[Finding], site: str, ignored: int, colours: bool, columns: int | None = None
+) -> str:
+    """`columns`: how wide the terminal is. In a pipe nothing is wrapped."""
+    lines: list[str] = []
+    for level, group in groupby(findings, key=lambda finding: finding.level):
+        for finding in group:
+            lines += [*_finding(finding, level, colours, columns), ""]
+    return "\n".join([*lines, summary(findings, site, ignored, colours)])
+
+
+def _finding(finding: Finding, level: Level, colours: bool, columns: int | None) -> list[str]:
+    word = paint(level.value, _COLOURS[level], colours)
+    place = paint(one_line(finding.place), "bold", colours)
+    rule = paint(f"[{finding.rule}]", "dim", colours)
+    head = " ".join(part for part in (f"{word}:", place, rule) if part)
+    return [
+        head,
+        *_paragraph("", finding.what, columns),
+        *_paragraph("why: ", finding.because, columns),
+        *_paragraph("fix: ", finding.fix, columns),
+    ]
+
+
+def _paragraph(title: str, text: str, columns: int | None) -> list[str]:
+    whole = title + one_line(text)
+    if columns is None:
+        return [_INDENT + whole]
+    return textwrap.wrap(
+        whole, max(40, columns), initial_indent=_INDENT, subsequent_indent=_INDENT + " " * len(title),
+        break_long_words=False, break_on_hyphens=False,
+    )  # fmt: skip
+
+
+def summary(findings: Sequence[Finding], site: str, ignored: int, colours: bool) -> str:
+    counts = counts_of(findings)
+    parts = [f"{count} {level}{'' if count == 1 else 's'}" for level, count in counts.items() if count]
+    hidden = f" ({ignored} ignored)" if ignored else ""
+    if not parts:
+        return paint(f"ready for {site}: nothing found{hidden}", "green", colours)
+    colour = "red" if counts["error"] else "yellow" if counts["warning"] else "green"
+    return paint(
+        f"{'not ready' if counts['error'] else 'ready'} for {site}: {', '.join(parts)}{hidden}", colour, colours
+    )
+
+
+def counts_of(findings: Sequence[Finding]) -> dict[str, int]:
+    return {level.value: sum(finding.level is level for finding in findings) for level in Level}
+
+
+def document(findings: Sequence[Finding], site: str, ignored: int) -> dict[str, Any]:
+    counts = counts_of(findings)
+    return {
+        "site": site,
+        "ready": not counts["error"],
+        "counts": counts,
+        "ignored": ignored,
+        "findings": [
+            {
+                "rule": finding.rule,
+                "level": finding.level.value,
+                "what": finding.what,
+                "because": finding.because,
+                "fix": finding.fix,
+                "source": finding.source,
+                "file": finding.file,
+                "line": finding.line,
+            }
+            for finding in findings
+        ],
+    }
