@@ -45,6 +45,11 @@ def is_trainer(name: str, last: str) -> bool:
     return last in TRAINERS and name.startswith(_FRAMEWORKS)
 
 
+def format_of(name: str) -> str:
+    """Whose files these are: what numpy loads was not saved by torch. Empty: anybody's."""
+    return name.partition(".")[0] if name in STRONG_SAVES or name in LOADS else ""
+
+
 def loads(name: str, last: str) -> bool:
     return name in LOADS or last in LOAD_ENDS
 

@@ -160,5 +160,9 @@ def guard_words(sighting: Sighting) -> frozenset[str]:
     return frozenset(word for guard in sighting.guards for word in guard.words)
 
 
+def quoted(text: str) -> str:
+    return f"'{short(text)}'"
+
+
 def short(text: str, most: int = 60) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"

@@ -19,11 +19,11 @@ def checkpoints(scene: Scene) -> Iterator[Finding]:
     reason, program = _reason(scene), scene.program
     if not reason or program is None or scene.starts_others or unknown_libraries(scene) or _saves_itself(scene):
         return
-    strong = next(scene.seen(Kind.STRONG_SAVE), None)
-    if strong is None and next(scene.seen(Kind.WEAK_SAVE), None) is None:
+    strong = list(scene.seen(Kind.STRONG_SAVE))
+    if not strong and next(scene.seen(Kind.WEAK_SAVE), None) is None:
         yield NO_CHECKPOINT.broken(f"{program.file} saves nothing, and {reason}", file=program.file)
-    elif strong is not None and next(scene.seen(Kind.LOAD), None) is None and not _has_resume(scene):
-        module, sighting = strong
+    elif strong and not _loads(scene, {sighting.family for _, sighting in strong}):
+        module, sighting = strong[0]
         what = f"{sighting.name}() saves, but nothing is ever loaded, and {reason}"
         yield NO_RESUME.broken(what, file=module.file, line=sighting.line)
 
@@ -44,5 +44,8 @@ def _saves_itself(scene: Scene) -> bool:
     return bool(SELF_SAVING & scene.imported.keys())
 
 
-def _has_resume(scene: Scene) -> bool:
-    return any("resume" in name.lower() for name in scene.options)
+def _loads(scene: Scene, formats: set[str]) -> bool:
+    """What was saved, in one of these formats; an option to resume will do, too."""
+    if any("resume" in name.lower() for name in scene.options):
+        return True
+    return any(not each.family or each.family in formats or "" in formats for _, each in scene.seen(Kind.LOAD))
