@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from tests.plan.wishes import MACHINE
 from tests.readiness.projects import STRICT, brief, findings, program
+from voyageur.readiness.judge.paths import relative_fix
 from voyageur.rules import Known
 from voyageur.site import Place, Use
 from voyageur.site.facts import Fingerprint, Storage
@@ -94,13 +95,10 @@ def test_the_commands_own_arguments(tmp_path: Path) -> None:
     assert program(tmp_path, "print(1)", command="python train.py C:/data") == ["error local-path"]
 
 
-def test_a_path_into_the_project_gets_its_relative_name(tmp_path: Path) -> None:
-    root = tmp_path / "home"
-    root.mkdir()
-    inside = f"/mnt{root}"
-    text = f"open('{inside}/data/x')\n"
-    (found,) = findings(root, {"train.py": text})
-    assert found.fix.startswith("take the path from an option")
+def test_a_path_into_the_project_gets_its_relative_name() -> None:
+    root = Path("/home/ada/project")
+    assert relative_fix(root, "/home/ada/project/data/x") == "write it from the project's folder: 'data/x'"
+    assert relative_fix(root, "/home/ada/projects/x") is None
 
 
 def test_upwards_but_still_in_the_project(tmp_path: Path) -> None:

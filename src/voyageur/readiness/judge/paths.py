@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 from voyageur.findings import Finding, Level
 from voyageur.readiness.model import Kind, Module, Sighting
@@ -32,7 +33,7 @@ def _in_program(scene: Scene, module: Module, sighting: Sighting) -> Iterator[Fi
         if not sighting.reads:
             yield from _writes_home(scene, module, sighting)
     elif level := _level(scene, text):
-        yield scene.finding(level, LOCAL_PATH, module, sighting, _what(text), _fix(scene, text))
+        yield scene.finding(level, LOCAL_PATH, module, sighting, _what(text), relative_fix(scene.root, text))
 
 
 def _level(scene: Scene, text: str) -> Level | None:
@@ -47,9 +48,10 @@ def _what(text: str) -> str:
     return f"{quoted(text)} {never}"
 
 
-def _fix(scene: Scene, text: str) -> str | None:
-    if scene.is_in_project(text):
-        return f"write it from the project's folder: {quoted(os.path.relpath(text, scene.root))}"
+def relative_fix(root: Path, text: str) -> str | None:
+    """For a path into the project, which is somewhere else on the cluster."""
+    if text.startswith(f"{root}{os.sep}"):
+        return f"write it from the project's folder: {quoted(os.path.relpath(text, root))}"
     return None
 
 
@@ -84,7 +86,7 @@ def _in_command(scene: Scene) -> Iterator[Finding]:
     for word in scene.spec.command:
         value = word.partition("=")[2] if word.startswith("-") else word
         if exists_only_here(value) and (level := _level(scene, value)):
-            fix = _fix(scene, value) or "bring it to the cluster, and name it as {scratch}/..."
+            fix = relative_fix(scene.root, value) or "bring it to the cluster, and name it as {scratch}/..."
             yield at(level, LOCAL_PATH).broken(f"in the command: {_what(value)}", fix=fix, file=file, line=line)
 
 
