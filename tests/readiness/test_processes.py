@@ -97,19 +97,12 @@ def test_copies_that_do_not_know_of_each_other(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "import torch\ntorch.distributed.init_process_group()",
-        "import torch.distributed as dist",
-        "from torch.nn.parallel import DistributedDataParallel as DDP",
         "import torch\ntorch.nn.DataParallel(x)",
         "import torch\nfrom torch import nn\nnn.DataParallel(x)",
         "import lightning as L\nL.Trainer(devices=4)",
-        "import torch\nfrom accelerate import Accelerator",
-        "import horovod.torch as hvd, torch",
         "import tensorflow as tf\ntf.distribute.MirroredStrategy()",
         "import jax",
-        "import deepspeed, torch",
-        "import os, torch\nos.environ['SLURM_PROCID']",
-        "import os, torch\nos.environ.get('LOCAL_RANK')",
+        "import torch.multiprocessing as mp\nmp.spawn(f)",
         "from transformers import Trainer\nTrainer()",
         "import torch\nfor i in range(torch.cuda.device_count()): pass",
         "import torch, subprocess\nsubprocess.Popen(commands[0])",
@@ -117,6 +110,27 @@ def test_copies_that_do_not_know_of_each_other(tmp_path: Path) -> None:
 )
 def test_programs_that_use_several(text: str, tmp_path: Path) -> None:
     assert "single-process-launch" not in " ".join(program(tmp_path, text, gpus=4))
+
+
+KNOW_RANKS = [
+    "import torch\ntorch.distributed.init_process_group()",
+    "import torch.distributed as dist",
+    "from torch.nn.parallel import DistributedDataParallel as DDP",
+    "import torch\nfrom accelerate import Accelerator",
+    "import horovod.torch as hvd, torch",
+    "import deepspeed, torch",
+    "import os, torch\nos.environ['SLURM_PROCID']",
+    "import os, torch\nos.environ.get('LOCAL_RANK')",
+]
+
+
+@pytest.mark.parametrize("text", KNOW_RANKS)
+def test_programs_that_want_one_process_for_each_gpu(text: str, tmp_path: Path) -> None:
+    (found,) = findings(tmp_path, {"train.py": text}, gpus=4)
+    assert brief((found,)) == ["warning train.py single-process-launch"]
+    assert "`torchrun --nproc_per_node 4 train.py`" in found.fix
+    assert program(tmp_path, text, gpus=4, launch__with="per-rank") == []
+    assert program(tmp_path, text, gpus=4, command="torchrun --nproc_per_node 4 train.py") == []
 
 
 @pytest.mark.parametrize("command", ["torchrun train.py", "python -m torch.distributed.run train.py", "bash run.sh"])
@@ -149,6 +163,13 @@ def test_a_long_run_that_saves_nothing(tmp_path: Path) -> None:
     assert brief((found,)) == ["warning train.py no-checkpoint"]
     assert found.what == "train.py saves nothing, and it asks for 12h"
     assert program(tmp_path, text, time="3h") == []
+
+
+def test_pictures_of_a_training_are_not_its_model(tmp_path: Path) -> None:
+    text = "import torch, torchvision\nloss.backward()\ntorchvision.utils.save_image(x, 'a.png')\n"
+    (found,) = findings(tmp_path, {"train.py": text}, time=LONG)
+    assert found.what == "train.py trains and saves no model, and it asks for 12h"
+    assert program(tmp_path, text + "open('model', 'wb')\n", time=LONG) == []
 
 
 @pytest.mark.parametrize(

@@ -114,3 +114,44 @@ def test_many_files_are_read_by_several_processes_alike(tmp_path: Path) -> None:
     found = findings(tmp_path, files)
     assert len(found) == 80
     assert {each.line for each in found} == {701}
+
+
+# ── what is surely called ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("def f():\n    input()\nf()\n", ["error train.py:2 asks-for-input"]),
+        ("def f():\n    input()\nif x:\n    f()\n", ["warning train.py:2 asks-for-input"]),
+        ("def f():\n    input()\ndef g():\n    f()\n", []),
+        ("def f():\n    input()\nif __name__ == '__main__':\n    f()\n", ["error train.py:2 asks-for-input"]),
+        ("class A:\n    def f(self):\n        input()\nA().f()\n", ["error train.py:3 asks-for-input"]),
+        ("class A:\n    def f(self):\n        input()\n", []),
+        ("import cv2\ndef imread():\n    input()\ncv2.imread('x')\n", []),
+        ("rank = 0\nif rank == 0:\n    input()\n", ["error train.py:3 asks-for-input"]),
+        ("@app.command()\ndef f():\n    input()\n", ["error train.py:3 asks-for-input"]),
+        ("try:\n    input()\nexcept KeyboardInterrupt:\n    pass\n", ["error train.py:2 asks-for-input"]),
+        ("try:\n    input()\nexcept EOFError:\n    raise\n", ["error train.py:2 asks-for-input"]),
+        ("try:\n    input()\nexcept EOFError:\n    pass\n", ["warning train.py:2 asks-for-input"]),
+    ],
+)
+def test_only_what_is_surely_come_to_is_an_error(text: str, expected: list[str], tmp_path: Path) -> None:
+    assert brief(findings(tmp_path, {"train.py": text})) == expected
+
+
+def test_what_a_module_does_when_it_is_started_is_not_done_when_it_is_imported(tmp_path: Path) -> None:
+    files: dict[str, str | bytes] = {
+        "train.py": "import a\na.f()\n",
+        "a.py": "def f(): pass\ndef g():\n    input()\nif __name__ == '__main__':\n    g()\n    input()\n",
+    }
+    assert brief(findings(tmp_path, files)) == []
+    assert len(findings(tmp_path, files, command="python a.py")) == 2
+
+
+def test_an_installed_command_calls_its_function(tmp_path: Path) -> None:
+    files: dict[str, str | bytes] = {
+        "pyproject.toml": '[project.scripts]\nmy-tool = "tool:go"\n',
+        "tool.py": "def go():\n    input()\ndef other():\n    input()\n",
+    }
+    assert brief(findings(tmp_path, files, command="my-tool")) == ["error tool.py:2 asks-for-input"]

@@ -111,6 +111,8 @@ def sightings_of(name: str, node: ast.Call, context: Context) -> Iterator[Sighti
         yield from _process(name, node, context)
     elif name in _CORES:
         yield context.seen(Kind.CORES, name)
+    elif name == "os.sched_getaffinity":
+        yield context.seen(Kind.OWN_CORES, name)
     elif name in _POOLS:
         yield from _pool(name, node, context)
     elif last == "DataLoader" and not name.startswith("~"):
@@ -254,6 +256,8 @@ def _lasting(name: str, last: str, node: ast.Call, context: Context) -> Iterator
         mode = node.args[1] if len(node.args) > 1 else words.get("mode")
         if isinstance(mode, ast.Constant) and str(mode.value)[:1] in ("w", "a", "x"):
             yield context.seen(Kind.WEAK_SAVE, name)
+    if last == "backward":
+        yield context.seen(Kind.TRAINS, name)
     if libraries.loads(name, last):
         yield context.seen(Kind.LOAD, name, family=libraries.format_of(name))
     for word in libraries.RESUME_WORDS & words.keys():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from voyageur.findings import Finding
-from voyageur.readiness.libraries import GPU_LIBRARIES, PLAIN_LIBRARIES, SELF_SAVING, SPREADING_IMPORTS
+from voyageur.readiness.libraries import GPU_LIBRARIES, PLAIN_LIBRARIES, SELF_SAVING, SPREADING_IMPORTS, keeps_state
 from voyageur.readiness.model import Kind
 from voyageur.readiness.scene import Scene
 from voyageur.rules.project import NO_CHECKPOINT, NO_RESUME
@@ -20,8 +20,11 @@ def checkpoints(scene: Scene) -> Iterator[Finding]:
     if not reason or program is None or scene.starts_others or unknown_libraries(scene) or _saves_itself(scene):
         return
     strong = list(scene.seen(Kind.STRONG_SAVE))
-    if not strong and next(scene.seen(Kind.WEAK_SAVE), None) is None:
-        yield NO_CHECKPOINT.broken(f"{program.file} saves nothing, and {reason}", file=program.file)
+    trains = next(scene.seen(Kind.TRAINS), None) is not None
+    weak = [each for _, each in scene.seen(Kind.WEAK_SAVE) if not trains or keeps_state(each.name)]
+    if not strong and not weak:
+        what = f"{program.file} {'trains and saves no model' if trains else 'saves nothing'}, and {reason}"
+        yield NO_CHECKPOINT.broken(what, file=program.file)
     elif strong and not _loads(scene, {sighting.family for _, sighting in strong}):
         module, sighting = strong[0]
         what = f"{sighting.name}() saves, but nothing is ever loaded, and {reason}"
