@@ -83,7 +83,7 @@ class Module(Struct, frozen=True, kw_only=True):
     """One file. `problem` says why it could not be read, and where.
 
     `used`: the names in each function and class, in the module itself (empty), and below `if __name__ == "__main__"`;
-    `surely_used` without those that stand under a condition.
+    `surely_used`: those that are called there, and under no condition.
     """
 
     file: str

@@ -22,6 +22,8 @@ _BLOCKS = frozenset({"body", "orelse", "finalbody", "handlers", "cases"})
 _HEADS = {kind: tuple(name for name in fields if name not in _BLOCKS) for kind, fields in _FIELDS.items()}
 _IMPORTERS = frozenset({"importlib.import_module", "__import__", "runpy.run_module"})
 _TRY = Guard(words=("try",))
+_PERHAPS = Guard(words=("perhaps",))
+_HARMLESS = LIBRARIES | {"staticmethod", "classmethod", "property"}
 _DEEPEST = 150  # blocks in blocks; Python itself allows 100 by indentation
 
 _Functions = ast.FunctionDef | ast.AsyncFunctionDef
@@ -38,6 +40,7 @@ class Reader:
         self._guards: tuple[Guard, ...] = ()
         self._owner = ""
         self._depth = 0
+        self._functions = 0
         self._statements: dict[type[ast.stmt], Callable[..., None]] = {
             ast.Import: self._import,
             ast.ImportFrom: self._import_from,
@@ -168,20 +171,30 @@ class Reader:
     def _class(self, statement: ast.ClassDef) -> None:
         for node in [*statement.decorator_list, *statement.bases, *(word.value for word in statement.keywords)]:
             self._expression(node)
+        for base in statement.bases:
+            self._surely(statement.name, base)
         self._inner(statement, [])
 
     def _inner(self, statement: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, own: list[str]) -> None:
-        """A decorated function is somebody's: whoever decorates it may call it."""
-        owner, guards = self._owner, self._guards
-        if not owner and not statement.decorator_list:
-            self._owner = statement.name
+        """The outermost function or class is the owner of all in it."""
+        owner, guards, functions = self._owner, self._guards, self._functions
+        if statement.decorator_list:  # whoever decorates it may call it
+            self.used.setdefault(owner, set()).add(statement.name)
+        self._owner = owner if owner not in ("", MAIN) else statement.name
         self._scopes.bind(statement.name, OWN)
         self._scopes.enter(own)
         if not isinstance(statement, ast.ClassDef):
-            self._guards = ()
+            self._guards = self._around(statement)
+            self._functions += 1
         self._block(statement.body)
         self._scopes.leave()
-        self._owner, self._guards = owner, guards
+        self._owner, self._guards, self._functions = owner, guards, functions
+
+    def _around(self, function: ast.FunctionDef | ast.AsyncFunctionDef) -> tuple[Guard, ...]:
+        """A function in a function, or below a decorator of the project's own, may be called or not."""
+        decorators = [self._scopes.dotted(each) for each in function.decorator_list]
+        strange = [name for name in decorators if name.partition(".")[0].partition("(")[0] not in _HARMLESS]
+        return (_PERHAPS,) if self._functions or strange else ()
 
     def _if(self, statement: ast.If) -> None:
         """A chain of `elif`s is one `if` in the next: walked, not climbed into."""
@@ -279,7 +292,7 @@ class Reader:
     def _expression(self, root: ast.AST) -> None:
         stack: list[ast.AST] = [root]
         pop, push, extend = stack.pop, stack.append, stack.extend
-        used = (self.used if self._guards else self.surely_used).setdefault(self._owner, set())
+        used = self.used.setdefault(self._owner, set())
         while stack:
             node = pop()
             kind = type(node)
@@ -303,12 +316,19 @@ class Reader:
                     elif isinstance(value, ast.AST):
                         push(value)
 
+    def _surely(self, owner: str, node: ast.expr) -> None:
+        name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+        if name and self._scopes.dotted(node).partition(".")[0] not in LIBRARIES:
+            self.surely_used.setdefault(owner, set()).add(name)
+
     def _is_library(self, name: str) -> bool:
         """`cv2.imshow` names no function of the project that is called `imshow`."""
         return self._scopes.meaning(name).partition(".")[0] in LIBRARIES
 
     def _call(self, node: ast.Call) -> None:
         name = self._scopes.dotted(node.func)
+        if not self._guards:
+            self._surely(self._owner, node.func)
         context = self._context(node)
         if name.endswith((".add_argument", ".option")) and (option := option_of(name, node, context)):
             self.options.append(option)
@@ -334,14 +354,13 @@ def module_of(file: str, tree: ast.Module, language: str, silenced: dict[int, tu
     reader = Reader()
     reader.read(tree)
     surely = {owner: frozenset(names) for owner, names in reader.surely_used.items()}
-    owners = surely.keys() | reader.used.keys()
     return Module(
         file=file,
         language=language,
         sightings=tuple(_once(reader.sightings)),
         imports=tuple(reader.imports),
         options=tuple(reader.options),
-        used={owner: surely.get(owner, frozenset()) | reader.used.get(owner, set()) for owner in owners},
+        used={owner: frozenset(names) for owner, names in reader.used.items()},
         surely_used=surely,
         silenced=silenced,
     )

@@ -90,9 +90,8 @@ def gpus(scene: Scene) -> Iterator[Finding]:
 def _alone(scene: Scene, file: str, count: int, level: Level) -> Iterator[Finding]:
     """No launcher in the command: then the program itself must use all of them, or each rank its own."""
     signs, tasks = _signs(scene), scene.plan.shape.tasks
-    if any(sign in SELF_SPREADING_IMPORTS or sign.startswith(SELF_SPREADING) for sign in signs) or (
-        signs and tasks > 1
-    ):
+    by_itself = any(sign in SELF_SPREADING_IMPORTS or sign.startswith(SELF_SPREADING) for sign in signs)
+    if by_itself or (signs and tasks > 1):
         return
     what, fix = f"{_gpus(count)} asked for, and {file} uses one", None
     if signs:
