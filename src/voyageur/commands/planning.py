@@ -7,12 +7,15 @@ import shutil
 from pathlib import Path, PurePosixPath
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from voyageur import places
 from voyageur.commands import session
 from voyageur.commands.checking import check_command, check_site_name, path_notes, site_table_notes
+from voyageur.commands.judging import check_ignored, judged
 from voyageur.commands.options import Wish
 from voyageur.errors import SpecError
+from voyageur.findings import Finding
 from voyageur.plan import Identity, Plan, Surroundings, draw_identity, folders_for, make_plan, slug_for
 from voyageur.record import Run
 from voyageur.record.create import RunExists, create_run
@@ -30,9 +33,13 @@ class Planned(Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...]
     plan: Plan
     script: str
+    findings: tuple[Finding, ...] = ()
+    ignored: tuple[str, ...] = ()
 
 
 def plan_from(wish: Wish, site_name: str | None = None) -> Planned:
+    """Made, and judged by the rules of its site; what to do about the findings is for the verb to say."""
+    check_ignored(wish.ignored, "--ignore")
     spec = _read(wish, site_name)
     identity = draw_identity(slug_for(spec))
     check_site_name(spec)
@@ -45,7 +52,9 @@ def plan_from(wish: Wish, site_name: str | None = None) -> Planned:
         *path_notes(spec, site, around, session.environment()),
         *package.selection.notes,
     )
-    return _planned(spec, site, around, package, notes, identity)
+    planned = _planned(spec, site, around, package, notes, identity)
+    findings = judged(spec, site, planned.plan, wish.ignored)
+    return replace(planned, findings=findings, ignored=wish.ignored)
 
 
 def _read(wish: Wish, site_name: str | None) -> Spec:

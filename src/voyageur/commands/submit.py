@@ -17,10 +17,12 @@ from voyageur.show.output import aside, emit, emit_json
 def command(as_json: bool, **typed: Any) -> None:
     """Submit a command to Slurm; prints the run's id and returns at once."""
     from voyageur.commands import session
+    from voyageur.commands.judging import refuse_errors, warn
     from voyageur.commands.planning import make_run, plan_from
     from voyageur.record import State, Verdict
 
     planned = plan_from(Wish(**typed))
+    refuse_errors(planned.findings, planned.site)
     session.check_can_submit(planned.site)
     run = make_run(planned)
     try:
@@ -31,6 +33,7 @@ def command(as_json: bool, **typed: Any) -> None:
     session.runs().remember(run.reread(), Verdict(state=State.PENDING))
     for note in planned.plan.notes:
         aside(f"note: {note}")
+    warn(planned.findings)
     if as_json:
         emit_json({"run": run.id, "job": job, "site": planned.site.name, "folder": str(run.folder)})
     else:

@@ -50,7 +50,10 @@ class Access(Facts, frozen=True, kw_only=True):
 
 
 class Request(Facts, frozen=True, kw_only=True):
-    """What sbatch wants to be told, and how it is spelled there."""
+    """What sbatch wants to be told, and how it is spelled there.
+
+    `default_memory` is what Slurm gives each core when nobody asks. `gpus_in_srun`: they must be said to srun again.
+    """
 
     account: Policy = Policy.OPTIONAL
     account_form: str | None = None
@@ -67,6 +70,8 @@ class Request(Facts, frozen=True, kw_only=True):
     gpu_type: Policy = Policy.OPTIONAL
     forbidden: tuple[str, ...] = ()
     extra: tuple[str, ...] = ()
+    default_memory: Size | None = None
+    gpus_in_srun: bool = False
     modules_first: bool = False
 
 
@@ -169,9 +174,13 @@ class Welcome(enum.Enum):
 
 
 class Software(Facts, frozen=True, kw_only=True):
-    """`purge`: may a script start with `module purge`? `blocked`: modules, or their beginnings, that are refused."""
+    """`purge`: may a script start with `module purge`? `blocked`: modules, or their beginnings, that are refused.
+
+    `standard_loaded` is false where `modules` are not there unless a job loads them itself.
+    """
 
     modules: tuple[str, ...] = ()
+    standard_loaded: bool = True
     before_environment: tuple[str, ...] = ()
     blocked: tuple[str, ...] = ()
     system: str | None = None

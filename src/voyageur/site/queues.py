@@ -14,7 +14,8 @@ class Gpu(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One kind of GPU and the share of a node that comes with each; zero where nobody says what comes with it.
 
     `counts` are the numbers that may be asked for on one node; empty is any. `weight` is what one costs in an hour.
-    `also` are other names that the site takes for it.
+    `also` are other names that the site takes for it. `one_node`: of `counts`, those that only a job of one node may
+    have. `vendor`: where it is not that of the site's other GPUs.
     """
 
     name: str
@@ -22,11 +23,13 @@ class Gpu(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     cpus_each: int = 0
     memory_each: Size = Size(0)
     counts: tuple[int, ...] = ()
+    one_node: tuple[int, ...] = ()
     per_job: int | None = None
     own_memory: Size | None = None
     slice: bool = False
     also: tuple[str, ...] = ()
     weight: float | None = None
+    vendor: str | None = None
     note: str = ""
 
     def is_called(self, name: str | None) -> bool:
