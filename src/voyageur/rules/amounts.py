@@ -127,9 +127,10 @@ def gpu_count(case: Case) -> Iterator[Finding]:
     if gpu.per_job and count * nodes > gpu.per_job:
         what = f"{count * nodes} of `{gpu.name}` are asked for, and a job may have {gpu.per_job}"
         yield GPU_COUNT.broken(what, fix=f"`--nodes 1 --gpus {gpu.per_job}`", source=source)
-    elif nodes > 1 and count in gpu.one_node:
-        more = max(gpu.counts, default=gpu.per_node)
-        what = f"{count} of `{gpu.name}` on each of {nodes} nodes: that number is for jobs of one node"
+    elif nodes > 1 and gpu.counts_multinode and count not in gpu.counts_multinode:
+        more = max(gpu.counts_multinode)
+        allowed = " or ".join(map(str, gpu.counts_multinode))
+        what = f"{count} of `{gpu.name}` on each of {nodes} nodes: on several nodes it must be {allowed}"
         yield GPU_COUNT.broken(what, fix=f"`--nodes {ceil(nodes * count / more)} --gpus {more}`", source=source)
 
 
@@ -207,11 +208,11 @@ def cpus_usable(case: Case) -> Iterator[Finding]:
 def memory_default(case: Case) -> Iterator[Finding]:
     request, queue = case.site.request, partition_of(case)
     told = any(value_of(case, flag) is not None for flag in ("--mem", "--mem-per-cpu", "--mem-per-gpu"))
-    if told or request.default_memory is None or (queue and queue.whole_node):
+    if told or request.default_memory_per_cpu is None or (queue and queue.whole_node):
         return
     if request.memory in (Policy.OPTIONAL, Policy.REQUIRED):
-        total = Size(request.default_memory.bytes * cpus_a_node(case))
-        what = f"no memory is asked for: {request.default_memory} for each core makes {total} a node"
+        total = Size(request.default_memory_per_cpu.bytes * cpus_a_node(case))
+        what = f"no memory is asked for: {request.default_memory_per_cpu} for each core makes {total} a node"
         yield MEMORY_DEFAULT.broken(what, source=request.source)
 
 
