@@ -139,22 +139,23 @@ def gpu_count(case: Case) -> Iterator[Finding]:
 
 def cpus_bundle(case: Case) -> Iterator[Finding]:
     gpu, queue = gpu_of(case), partition_of(case)
-    if gpu is None or queue is None or queue.whole_node or not gpu.cpus_each or not is_cluster(case):
+    each = max(gpu.cpus_each, gpu.bill_cpus) if gpu else 0
+    if queue is None or queue.whole_node or not each or not is_cluster(case):
         return
-    cpus, share = cpus_a_node(case), gpu.cpus_each * case.plan.shape.gpus.value
+    cpus, share = cpus_a_node(case), each * case.plan.shape.gpus.value
     if cpus > share:
-        what = f"{cpus} cores for {_gpus(case)}: {gpu.cpus_each} come with each, so {_as_gpus(cpus, gpu.cpus_each)}"
+        what = f"{cpus} cores for {_gpus(case)}: {each} come with each, so {_as_gpus(cpus, each)}"
         yield CPUS_BUNDLE.broken(what, fix=f"`--cpus {share}`", source=case.site.queues.source)
 
 
 def memory_bundle(case: Case) -> Iterator[Finding]:
     gpu, queue, memory = gpu_of(case), partition_of(case), case.plan.shape.memory.value
-    if gpu is None or queue is None or queue.whole_node or not gpu.memory_each.bytes or not memory:
+    each = max(gpu.memory_each, gpu.bill_memory) if gpu else Size(0)
+    if queue is None or queue.whole_node or not each.bytes or not memory:
         return
-    share = Size(gpu.memory_each.bytes * case.plan.shape.gpus.value)
+    share = Size(each.bytes * case.plan.shape.gpus.value)
     if memory > share and is_cluster(case) and value_of(case, "--mem") is not None:
-        billed = _as_gpus(memory.bytes, gpu.memory_each.bytes)
-        what = f"{memory} of memory for {_gpus(case)}: {gpu.memory_each} come with each, so {billed}"
+        what = f"{memory} of memory for {_gpus(case)}: {each} come with each, so {_as_gpus(memory.bytes, each.bytes)}"
         yield MEMORY_BUNDLE.broken(what, fix=f"`--memory {share}`", source=case.site.queues.source)
 
 
@@ -239,19 +240,24 @@ def several_nodes(case: Case) -> Iterator[Finding]:
     nodes = case.plan.shape.nodes.value
     if nodes < 2 or not is_cluster(case):
         return
-    if not {*case.plan.launch_words[:1], *case.plan.command[:1]} & set(_STARTERS):
+    starters = {*_STARTERS, case.site.request.launcher}
+    if not {*case.plan.launch_words[:1], *case.plan.command[:1]} & starters:
         yield SEVERAL_NODES.broken(f"{nodes} nodes are asked for, and the command starts on the first alone")
+    yield from _network(case)
+
+
+def _network(case: Case) -> Iterator[Finding]:
     exported = {export.name: export.value for export in case.plan.exports}
-    for name, wanted in case.site.network.variables.items():
-        if exported.get(name) != wanted:
-            has = f"is `{exported[name]}`" if name in exported else "is not set"
-            what = f"{name} {has}, and between the nodes of {case.site.name} it should be `{wanted}`"
-            yield SEVERAL_NODES.broken(
-                what,
-                because="NCCL, GLOO and their like choose the wrong network by themselves",
-                fix=f'in the project file: `[env.variables]` and `{name} = "{wanted}"`',
-                source=case.site.network.source,
-            )
+    wanted = case.site.network.variables
+    wrong = [name for name, value in wanted.items() if exported.get(name) != value]
+    if wrong:
+        lines = ", ".join(f'{name} = "{wanted[name]}"' for name in wrong)
+        yield SEVERAL_NODES.broken(
+            f"not set as {case.site.name} wants it between nodes: {', '.join(wrong)}",
+            because="NCCL, GLOO and their like choose the wrong network by themselves",
+            fix=f"in the project file: `env.variables = {{ {lines} }}`",
+            source=case.site.network.source,
+        )
 
 
 RULES = (

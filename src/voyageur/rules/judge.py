@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from voyageur.findings import Finding
-from voyageur.rules import amounts, conduct, files, load, request, software, spending, times
+from voyageur.rules import amounts, conduct, disks, files, flags, load, request, software, spending, times
 from voyageur.rules.model import Advice, Case, Check, Rule
 from voyageur.site import Site
 
@@ -22,7 +22,7 @@ class Topic(Protocol):
     def ADVICE(self) -> tuple[Advice, ...]: ...  # noqa: N802
 
 
-TOPICS: tuple[Topic, ...] = (times, request, amounts, load, files, software, conduct, spending)
+TOPICS: tuple[Topic, ...] = (times, request, flags, amounts, load, files, disks, software, conduct, spending)
 
 
 def all_rules() -> tuple[Rule, ...]:

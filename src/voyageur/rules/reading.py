@@ -36,12 +36,18 @@ def cpus_a_node(case: Case) -> int:
 
 
 def partition_of(case: Case) -> Partition | None:
-    """The queue it goes to: the one that is named, else the one that a router would choose."""
-    named = case.plan.shape.partition.value
-    if named:
-        return next((queue for queue in case.site.partitions if named in (queue.name, queue.flag)), None)
-    usual_first = sorted(case.site.partitions, key=lambda queue: not queue.default)
-    return next((queue for queue in usual_first if _has_room(case, queue)), None)
+    """The queue it goes to: the one that its flags name, else the one that a router would choose."""
+    named, qos, constraint = (value_of(case, f"--{flag}") for flag in ("partition", "qos", "constraint"))
+    queues = [
+        queue
+        for queue in case.site.partitions
+        if named in (None, queue.name, queue.flag)
+        and qos in (None, queue.qos)
+        and constraint in (None, queue.constraint)
+    ]
+    order = sorted(queues or case.site.partitions, key=lambda queue: (queue.restricted, not queue.default))
+    with_room = (queue for queue in order if _has_room(case, queue))
+    return next(with_room, order[0] if named and queues else None)
 
 
 def _has_room(case: Case, queue: Partition) -> bool:
@@ -100,20 +106,28 @@ def place_of(case: Case, path: str) -> Place | None:
     whole = expanded(case, path)
     if whole is None or not whole.startswith("/"):
         return None
-    fitting = [(len(root), place) for place, root in _roots(case) if (whole + "/").startswith(root + "/")]
+    fitting = [(len(root), place) for place, root in _roots(case) if lies_in(whole, root)]
     return max(fitting, key=lambda one: one[0])[1] if fitting else None
+
+
+def lies_in(path: str, root: str) -> bool:
+    return (path + "/").startswith(root.rstrip("/") + "/")
 
 
 def _roots(case: Case) -> Iterator[tuple[Place, str]]:
     for place in case.site.storage.places:
         root = expanded(case, place.path)
         if root and root != "/":
-            yield place, root.rstrip("/")
+            yield place, root
 
 
 def expanded(case: Case, path: str) -> str | None:
-    """With the shell's variables filled in; None if one of them is not known here."""
+    """With the shell's variables and the account filled in; None if one of them is not known here."""
     known, path = case.known.environment, re.sub(r"^~(?=/|$)", "$HOME", path)
+    if "{account}" in path:
+        if not case.plan.account.value:
+            return None
+        path = path.replace("{account}", case.plan.account.value)
     if any(name not in known for name in variables_in(path)):
         return None
     return _VARIABLE.sub(lambda match: known[match[1] or match[2]], path)
