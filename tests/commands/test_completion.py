@@ -61,7 +61,7 @@ def test_the_other_shells_too(typed: Place, shell: str, line: str) -> None:
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (("voy", "s"), ["submit", "status"]),
+        (("voy", "s"), ["submit", "status", "site"]),
         (("voy", "plan", "--on", ""), ["local", "slurm", "narval"]),
         (("voy", "submit", "--on", "n"), ["narval"]),
         (("voy", "run", "-W", "per"), ["per-node", "per-rank"]),

@@ -1,4 +1,4 @@
-"""A plan against the rules of its site, with what can be known of the world in a moment and without asking anybody."""
+"""A plan against the rules of its site, with what can be known of the world in a moment."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import contextlib
 import os
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from fnmatch import fnmatch
 from pathlib import Path
 
 import msgspec
@@ -15,20 +14,23 @@ from msgspec.structs import replace
 from voyageur.commands import session
 from voyageur.errors import RunError, SiteError, SpecError
 from voyageur.findings import Finding, Level
-from voyageur.plan import Plan
+from voyageur.plan import Plan, Surroundings
+from voyageur.questions.accounts import count_jobs
+from voyageur.questions.quota import ask as ask_quotas
 from voyageur.record import Entry, State, load, without_asking
 from voyageur.rules import Case, Known, PastRun, all_rules, judge
 from voyageur.rules.reading import variables_in
 from voyageur.runtime import folder as files
 from voyageur.show.findings import finding_note
 from voyageur.show.output import aside
-from voyageur.site import Site, load_profile, profile_names
+from voyageur.site import Site, load_profile
 from voyageur.spec import Spec
 from voyageur.spec.keys import nearest
 from voyageur.units import Duration, Size
 
 _LATELY, _DAY = 600.0, 86_400.0  # seconds
 _REMEMBERED = 5  # runs
+_PATIENCE = Duration(5)
 
 
 def check_ignored(ignored: Iterable[str], source: str) -> None:
@@ -45,8 +47,10 @@ def check_ignored(ignored: Iterable[str], source: str) -> None:
             )
 
 
-def judged(spec: Spec, site: Site, plan: Plan, ignored: Sequence[str]) -> tuple[Finding, ...]:
-    return judge(Case(spec=spec, site=site, plan=plan, known=known_of(site, plan)), ignored)
+def judged(
+    spec: Spec, site: Site, plan: Plan, around: Surroundings, ignored: Sequence[str] = ()
+) -> tuple[Finding, ...]:
+    return judge(Case(spec=spec, site=site, plan=plan, known=known_of(site, plan, around)), ignored)
 
 
 def refuse_errors(findings: Iterable[Finding], site: Site) -> None:
@@ -83,42 +87,51 @@ def _because(found: Finding) -> str:
 # ── what is known ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def known_of(site: Site, plan: Plan) -> Known:
-    environment = session.environment()
-    here = is_here(site, environment)
+def known_of(site: Site, plan: Plan, around: Surroundings) -> Known:
+    """Where the cluster is asked at all, it is asked only what its rules speak of, and not waited for long."""
+    here = session.is_here(site)
     known = Known(
-        environment=_telling(environment, site) if here else {},
+        environment=_telling(session.environment(), site) if here else {},
+        accounts=around.accounts,
+        balances=around.balances,
         typed_in=str(Path.cwd()) if here else None,
         architecture=os.uname().machine,
-        login_node_of=_login_node_of(environment) if site.engine == "local" else None,
+        login_node_of=_login_node() if site.engine == "local" else None,
     )
-    return _with_runs(known, plan) if site.engine == "slurm" else known
-
-
-def is_here(site: Site, environment: Mapping[str, str]) -> bool:
-    """Is this machine one of the site's own? As far as its name and its shell tell."""
-    if site.name in ("local", "slurm"):
-        return True
-    mark, name = site.fingerprint, os.uname().nodename
-    if any(environment.get(variable) == value for variable, value in mark.variables.items()):
-        return True
-    return any(fnmatch(name, pattern) for pattern in (*mark.hosts, *mark.domains, *mark.nodes))
+    if site.engine != "slurm":
+        return known
+    return _with_runs(_with_answers(known, site, plan) if here else known, plan)
 
 
 _TOLD = ("HOME", "USER", "SCRATCH", "WORK", "PROJECT", "TERM_PROGRAM")
 
 
 def _telling(environment: Mapping[str, str], site: Site) -> dict[str, str]:
-    """Where things are, and what Slurm would obey. Nothing else of this shell is anybody's business."""
+    """Where things are. Nothing else of this shell is anybody's business."""
     wanted = {*_TOLD, *(name for place in site.storage.places for name in variables_in(place.path))}
-    return {name: value for name, value in environment.items() if name in wanted or name.startswith("SBATCH_")}
+    return {name: value for name, value in environment.items() if name in wanted}
 
 
-def _login_node_of(environment: Mapping[str, str]) -> Site | None:
-    """A machine with Slurm's commands, outside of any job. Profiles are only read where that is so."""
-    if "SLURM_JOB_ID" in environment or not session.has_slurm():
+def _login_node() -> Site | None:
+    """A machine with Slurm's commands, outside of any job, that a profile recognises."""
+    if "SLURM_JOB_ID" in session.environment() or not session.has_slurm():
         return None
-    return next((site for site in map(load_profile, profile_names()) if is_here(site, environment)), None)
+    name = session.usual_site()
+    return load_profile(name, session.own_profiles()) if name not in ("slurm", "local") else None
+
+
+def _with_answers(known: Known, site: Site, plan: Plan) -> Known:
+    queue = next((one for one in site.partitions if one.name == plan.queue.place), None)
+    limited = site.limits.submitted or (queue and queue.submitted) or any(a.most_submitted for a in known.accounts)
+    return replace(
+        known,
+        jobs=count_jobs(session.here(), _PATIENCE) if limited else None,
+        quotas=ask_quotas(session.here(), site, session.environment(), _PATIENCE) if _has_quotas(site) else (),
+    )
+
+
+def _has_quotas(site: Site) -> bool:
+    return any(place.size or place.files or place.soft_files for place in site.storage.places)
 
 
 # ── earlier runs ─────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -23,6 +23,7 @@ _FLAGS: dict[str, tuple[tuple[str, ...], str]] = {
     "resources.cpus": (("-c", "--cpus"), "CPUs on each node; by default the site's share for the GPUs"),
     "resources.memory": (("--memory", "--mem"), "memory on each node, like 32000M or 10G"),
     "resources.memory_per_gpu": (("-m", "--mem-per-gpu"), "memory for each GPU"),
+    "resources.disk": (("--disk",), "room on each node's own disk, like 300G"),
     "resources.tasks": (("--tasks",), "how often the command starts on each node"),
     "resources.time": (("-t", "--time"), "time limit, like 3d, 24h, 90m or 1-12:00:00"),
     "account": (("-a", "--account"), "account to charge"),

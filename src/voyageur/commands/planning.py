@@ -23,6 +23,10 @@ from voyageur.script import render
 from voyageur.site import Site
 from voyageur.snapshot import OwnFiles, Package, gather, own_files, store
 from voyageur.spec import Given, Spec, read_spec
+from voyageur.units import Duration
+
+_ACCOUNT_VARIABLES = ("SBATCH_ACCOUNT", "SALLOC_ACCOUNT", "SLURM_ACCOUNT")
+_QUESTION = Duration(5)  # a database that hangs must not keep people from submitting
 
 
 class Planned(Struct, frozen=True, kw_only=True):
@@ -44,7 +48,7 @@ def plan_from(wish: Wish, site_name: str | None = None) -> Planned:
     identity = draw_identity(slug_for(spec))
     check_site_name(spec)
     site = session.choose_site(spec.site)
-    around = surroundings(spec, site)
+    around = with_allowance(surroundings(spec, site), site)
     package = gather(spec.project.root, spec.snapshot, _own_files(spec, around, identity))
     check_command(spec, site, around, package)
     notes = (
@@ -53,7 +57,7 @@ def plan_from(wish: Wish, site_name: str | None = None) -> Planned:
         *package.selection.notes,
     )
     planned = _planned(spec, site, around, package, notes, identity)
-    findings = judged(spec, site, planned.plan, wish.ignored)
+    findings = judged(spec, site, planned.plan, around, wish.ignored)
     return replace(planned, findings=findings, ignored=wish.ignored)
 
 
@@ -105,7 +109,22 @@ def surroundings(spec: Spec, site: Site) -> Surroundings:
         active_venv=environment.get("VIRTUAL_ENV") or _venv_on_path(),
         project_venv=str(own) if own else None,
         conda=environment.get("CONDA_PREFIX"),
+        account_variables={name: environment[name] for name in _ACCOUNT_VARIABLES if environment.get(name)},
     )
+
+
+def with_allowance(around: Surroundings, site: Site) -> Surroundings:
+    """With what may be charged, where the site is the cluster that this machine belongs to."""
+    if site.engine == "local" or not session.is_here(site):
+        return around
+    from voyageur.questions.accounts import ask_accounts
+    from voyageur.questions.balances import ask_balances
+
+    here, patience = session.here(), _QUESTION
+    charged = ask_accounts(here, patience)
+    told = ask_balances(here, site, patience)
+    balances = (*charged.balances, *(balance for one in told for balance in one.balances))
+    return replace(around, accounts=charged.accounts, balances=balances)
 
 
 def _venv_on_path() -> str | None:

@@ -35,8 +35,21 @@ def command(as_json: bool, **typed: Any) -> None:
         aside(f"note: {note}")
     warn(planned.findings)
     if as_json:
-        emit_json({"run": run.id, "job": job, "site": planned.site.name, "folder": str(run.folder)})
+        emit_json(
+            {
+                "run": run.id,
+                "job": job,
+                "site": planned.site.name,
+                "folder": str(run.folder),
+                "account": planned.plan.account.value,
+                "cost": planned.plan.cost,
+            }
+        )
     else:
         emit(run.id)
     if sys.stderr.isatty():
+        from voyageur.show.allowance import spending_text
+
+        if spending := spending_text(planned.plan):
+            aside(spending)
         aside(f"job {job} on {planned.site.name}; follow it with: voy logs {run.id} -f")

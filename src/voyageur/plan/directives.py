@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from voyageur.plan.environment import INHERITED
-from voyageur.plan.model import Choice, Directive, Folders, Identity, Shape
+from voyageur.plan.model import Choice, Directive, Folders, Identity, Queue, Shape
 from voyageur.runtime import folder as run_folder
-from voyageur.site import Site
-from voyageur.spec import Spec
-from voyageur.units import Duration
+from voyageur.site import Policy, Site
+from voyageur.units import Duration, Size
 
 
 def decide_directives(
     *,
-    spec: Spec,
     site: Site,
     identity: Identity,
     folders: Folders,
     shape: Shape,
+    queue: Queue,
     account: Choice[str | None],
     warn: Choice[Duration],
     requeue: Choice[bool],
@@ -26,8 +25,8 @@ def decide_directives(
     lines = [
         *_names(identity, folders),
         *_amounts(site, shape),
-        *_queue(spec, account, shape),
-        *_manners(warn, requeue),
+        *_queue(account, queue),
+        *_manners(site, warn, requeue),
     ]
     return tuple(Directive(flag=flag, because=because) for flag, because in lines)
 
@@ -46,26 +45,35 @@ def _amounts(site: Site, shape: Shape) -> Iterator[tuple[str, str]]:
     yield f"--cpus-per-task={shape.cpus_per_task.value}", shape.cpus_per_task.because
     if shape.memory.value:
         yield f"--mem={shape.memory.value.slurm()}", shape.memory.because
-    if shape.gpus.value:
+    if shape.gpus.value and site.request.gpu_flag:
         kind = f"{shape.gpu.value}:" if shape.gpu.value else ""
         yield (
             site.request.gpu_flag.format(type=kind, count=shape.gpus.value),
             f"{shape.gpus.because}, for each node",
         )
+    if shape.disk.value:
+        yield _disk(site, shape.disk.value), shape.disk.because
     yield f"--time={shape.time.value.slurm()}", shape.time.because
 
 
-def _queue(spec: Spec, account: Choice[str | None], shape: Shape) -> Iterator[tuple[str, str]]:
+def _disk(site: Site, size: Size) -> str:
+    """In the words of the site, which Slurm alone reads as `--tmp`."""
+    return (site.local_disk.request or "--tmp={size}").format(size=size.slurm())
+
+
+def _queue(account: Choice[str | None], queue: Queue) -> Iterator[tuple[str, str]]:
     if account.value:
         yield f"--account={account.value}", account.because
-    if shape.partition.value:
-        yield f"--partition={shape.partition.value}", shape.partition.because
-    for key in ("qos", "constraint"):
-        if value := getattr(spec, key):
-            yield f"--{key}={value}", f"asked for by {spec.source(key)}"
+    for name in ("partition", "qos", "constraint"):
+        choice: Choice[str | None] = getattr(queue, name)
+        if choice.value:
+            yield f"--{name}={choice.value}", choice.because
 
 
-def _manners(warn: Choice[Duration], requeue: Choice[bool]) -> Iterator[tuple[str, str]]:
+def _manners(site: Site, warn: Choice[Duration], requeue: Choice[bool]) -> Iterator[tuple[str, str]]:
     yield f"--signal=B:USR1@{warn.value.seconds}", warn.because
     yield ("--requeue" if requeue.value else "--no-requeue"), requeue.because
-    yield f"--export={','.join(INHERITED)}", "nothing else of the submitting shell comes along"
+    for flag in site.request.extra:
+        yield flag, f"{site.name} wants it in every job"
+    if site.request.export is not Policy.FORBIDDEN:
+        yield f"--export={','.join(INHERITED)}", "nothing else of the submitting shell comes along"

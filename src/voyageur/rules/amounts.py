@@ -110,7 +110,7 @@ def gpu_untyped(case: Case) -> Iterator[Finding]:
     shape, queue = case.plan.shape, partition_of(case)
     if not is_cluster(case) or not shape.gpus.value or shape.gpu.value or "{type}" not in case.site.request.gpu_flag:
         return
-    queues = (queue,) if shape.partition.value and queue else case.site.partitions
+    queues = (queue,) if case.plan.queue.partition.value and queue else case.site.partitions
     fitting = [gpu for one in queues for gpu in one.gpus if gpu.name and gpu.allows(shape.gpus.value)]
     names = sorted({gpu.name for gpu in fitting}, key=lambda name: (len(name), name))
     if len(names) > 1:

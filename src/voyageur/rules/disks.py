@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from voyageur.findings import Finding, Level
 from voyageur.rules.model import Advice, Case, Check, Rule
-from voyageur.rules.reading import is_cluster, place_of, shell_words, starts
+from voyageur.rules.reading import is_cluster, partition_of, place_of, shell_words, starts
 from voyageur.site import Medium, Place, Site
 
 LOCAL_DISK = Rule(
@@ -59,18 +59,21 @@ _WRITES = re.compile(r"--?(o|out\w*|save\w*|results?|log[-_]?dir|checkpoint\w*|c
 
 
 def local_disk(case: Case) -> Iterator[Finding]:
-    disk, staged = case.site.local_disk, case.known.staged
     if not is_cluster(case):
         return
-    if staged and disk.size and staged > disk.size and not disk.request:
-        what = f"{staged} are to be brought to each node, and its own folder holds {disk.size}"
-        yield LOCAL_DISK.broken(what, source=disk.source)
-    if not (staged or _uses_local(case)):
+    disk, queue = case.site.local_disk, partition_of(case)
+    medium = (queue.local_medium if queue else None) or disk.medium
+    size = (queue.local_disk if queue else None) or disk.size
+    wanted = max([one for one in (case.known.staged, case.plan.shape.disk.value) if one], default=None)
+    if wanted and size and wanted > size:
+        what = f"{wanted} are wanted on each node's own disk, and it holds {size}"
+        yield LOCAL_DISK.broken(what, fix=f"`--disk {size}`, or read from scratch", source=disk.source)
+    if not (wanted or _uses_local(case)):
         return
-    if disk.medium is Medium.NONE and not disk.path and not disk.variable:
+    if medium is Medium.NONE:
         what = f"the nodes of {case.site.name} have no folder of their own"
         yield LOCAL_DISK.broken(what, fix="use {scratch} instead of {tmp}", source=disk.source)
-    elif disk.medium is Medium.MEMORY:
+    elif medium is Medium.MEMORY:
         yield _in_memory(case)
 
 

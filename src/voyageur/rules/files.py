@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from voyageur.allowance import Quota
 from voyageur.findings import Finding, Level
 from voyageur.rules.model import Advice, Case, Check, Rule
 from voyageur.rules.reading import expanded, is_cluster, lies_in, paths_in_command, place_of
 from voyageur.site import Use
+from voyageur.site.places import place_of as quota_place
 
 LOG_FOLDER = Rule(
     id="log-folder",
@@ -146,10 +148,10 @@ _FILES_OF_A_RUN = 10
 
 
 def quota(case: Case) -> Iterator[Finding]:
+    new = case.plan.code.size
     for one in case.known.quotas:
-        if not one.path or not lies_in(str(case.plan.folders.run), one.path):
+        if not _is_of_the_run(case, one):
             continue
-        new = case.plan.code.size
         if one.used and one.limit and one.used.bytes + new.bytes > one.limit.bytes:
             what = f"{one.used} of {one.limit} are used on {one.place}, and the code needs {new}"
             yield QUOTA.broken(what, source=one.source)
@@ -158,10 +160,20 @@ def quota(case: Case) -> Iterator[Finding]:
             yield QUOTA.broken(what, source=one.source)
 
 
+def _is_of_the_run(case: Case, one: Quota) -> bool:
+    folder = str(case.plan.folders.run)
+    if one.path:
+        return lies_in(folder, one.path)
+    there = quota_place(one, case.site.storage.places, case.known.environment)
+    return there is not None and there == place_of(case, folder)
+
+
 def over_quota(case: Case) -> Iterator[Finding]:
     if not case.site.storage.refuses_over_quota:
         return
     for one in case.known.quotas:
+        if one.whole:
+            continue
         if one.files and one.file_limit and one.files > one.file_limit:
             what = f"{one.files} files on {one.place}, where {one.file_limit} are allowed"
             yield OVER_QUOTA.broken(what, source=case.site.storage.source)

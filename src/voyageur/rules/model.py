@@ -66,13 +66,6 @@ class PastRun(Struct, frozen=True, kw_only=True):
     cpu_seconds: float | None = None
 
 
-class Cost(Struct, frozen=True, kw_only=True):
-    """What the plan may cost at most, in the site's own unit."""
-
-    amount: float
-    unit: str
-
-
 class Known(Struct, frozen=True, kw_only=True):
     """What was found out of the world before judging. None or empty: not asked, or no answer; then nobody is blamed.
 
@@ -86,7 +79,6 @@ class Known(Struct, frozen=True, kw_only=True):
     environment: dict[str, str] = field(default_factory=dict)
     accounts: tuple[Account, ...] = ()
     balances: tuple[Balance, ...] = ()
-    cost: Cost | None = None
     jobs: JobCount | None = None
     quotas: tuple[Quota, ...] = ()
     typed_in: str | None = None

@@ -36,28 +36,8 @@ def cpus_a_node(case: Case) -> int:
 
 
 def partition_of(case: Case) -> Partition | None:
-    """The queue it goes to: the one that its flags name, else the one that a router would choose."""
-    named, qos, constraint = (value_of(case, f"--{flag}") for flag in ("partition", "qos", "constraint"))
-    queues = [
-        queue
-        for queue in case.site.partitions
-        if named in (None, queue.name, queue.flag)
-        and qos in (None, queue.qos)
-        and constraint in (None, queue.constraint)
-    ]
-    order = sorted(queues or case.site.partitions, key=lambda queue: (queue.restricted, not queue.default))
-    with_room = (queue for queue in order if _has_room(case, queue))
-    return next(with_room, order[0] if named and queues else None)
-
-
-def _has_room(case: Case, queue: Partition) -> bool:
-    shape = case.plan.shape
-    return (
-        not (shape.gpus.value and queue.gpu(shape.gpu.value, shape.gpus.value) is None)
-        and not (queue.time_limit and shape.time.value > queue.time_limit)
-        and not (queue.cpus and cpus_a_node(case) > queue.cpus)
-        and not (queue.memory.bytes and shape.memory.value and shape.memory.value > queue.memory)
-    )
+    """The queue that the plan has chosen, also where sbatch is not told its name."""
+    return next((queue for queue in case.site.partitions if queue.name == case.plan.queue.place), None)
 
 
 def gpu_of(case: Case) -> Gpu | None:

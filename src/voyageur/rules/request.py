@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from voyageur.findings import Finding, Level
+from voyageur.plan.account import spelled
 from voyageur.rules.model import Advice, Case, Check, Rule
 from voyageur.rules.reading import is_cluster, partition_of, value_of
 from voyageur.site import Policy, Purpose, Site, Status
@@ -70,7 +71,6 @@ def retired_site(site: Site) -> Iterator[Finding]:
 
 
 def account(case: Case) -> Iterator[Finding]:
-    yield from _account_of_the_shell(case)
     chosen, mine = case.plan.account.value, _own_accounts(case)
     source = case.site.request.source
     if chosen is None and len(mine) > 1 and case.site.request.account in (Policy.CONDITIONAL, Policy.REQUIRED):
@@ -78,32 +78,15 @@ def account(case: Case) -> Iterator[Finding]:
         yield ACCOUNT.broken(what, fix=f"`--account {mine[0]}`", source=source)
     elif chosen is None and not mine and case.site.request.account is Policy.REQUIRED:
         yield ACCOUNT.broken(f"no account is named, and {case.site.name} wants one", source=source)
-    elif chosen is not None and mine and _plain(chosen) not in mine:
+    elif chosen is not None and mine and spelled(chosen, case.site).lower() not in mine:
         guess = nearest(chosen, mine) or mine[0]
         what = f"you may not charge `{chosen}`; you have {', '.join(mine)}"
         yield ACCOUNT.broken(what, fix=f"`--account {guess}`", source=source)
 
 
 def _own_accounts(case: Case) -> list[str]:
-    return list(dict.fromkeys(_plain(account.name) for account in case.known.accounts))
-
-
-def _plain(account: str) -> str:
-    """Some sites keep CPU and GPU time apart and add these endings themselves; people name the account without."""
-    return re.sub("_(cpu|gpu)$", "", account)
-
-
-def _account_of_the_shell(case: Case) -> Iterator[Finding]:
-    """sbatch obeys SBATCH_ACCOUNT before the script. Voyageur does not hand it on, so its owner should know."""
-    theirs, chosen = case.known.environment.get("SBATCH_ACCOUNT"), case.plan.account.value
-    if theirs and theirs != chosen and is_cluster(case):
-        charged = f"`{chosen}`" if chosen else "your default account"
-        yield ACCOUNT.broken(
-            f"SBATCH_ACCOUNT is `{theirs}` in this shell, but {charged} is charged",
-            level=Level.WARNING,
-            because="sbatch would obey that variable against the script, so it is not handed on",
-            fix=f"`--account {theirs}`, or `unset SBATCH_ACCOUNT`",
-        )
+    """As people name them; Slurm writes all names in small letters, and takes them in any."""
+    return list(dict.fromkeys(spelled(account.name, case.site).lower() for account in case.known.accounts))
 
 
 def account_form(case: Case) -> Iterator[Finding]:
@@ -111,7 +94,7 @@ def account_form(case: Case) -> Iterator[Finding]:
     if chosen and queue and queue.account_form and not re.fullmatch(queue.account_form, chosen):
         what = f"`{chosen}` cannot be charged on {queue.name}: accounts there look like {queue.account_form}"
         yield ACCOUNT_FORM.broken(what, source=case.site.queues.source)
-    elif chosen and request.account_form and not re.fullmatch(request.account_form, chosen):
+    elif chosen and request.account_form and not re.fullmatch(request.account_form, spelled(chosen, case.site)):
         like = f", like `{request.account_example}`" if request.account_example else ""
         what = f"`{chosen}` is no account of {case.site.name}: those look like {request.account_form}{like}"
         fix = f"`--account {request.account_example}`, with the name of yours" if request.account_example else None

@@ -31,14 +31,13 @@ _MUCH = 0.25  # of what is left
 
 
 def budget(case: Case) -> Iterator[Finding]:
-    cost, charged = case.known.cost, case.plan.account.value
-    if cost is None:
+    """The plan shows cost and balance; worth a word is what takes a large part of it."""
+    cost, left = case.plan.cost, case.plan.left
+    if cost is None or cost.amount is None or left is None or left.left is None:
         return
-    for balance in case.known.balances:
-        ours = balance.left is not None and balance.unit == cost.unit and balance.account == charged
-        if ours and balance.left is not None and cost.amount > balance.left * _MUCH:
-            what = f"up to {cost.amount:,.0f} {cost.unit}, and {balance.left:,.0f} are left on {balance.account}"
-            yield BUDGET.broken(what, source=case.site.accounting.source)
+    if cost.amount > left.left * _MUCH:
+        what = f"up to {cost.amount:,.0f} {cost.unit.value}, and {left.left:,.0f} are left on {left.account}"
+        yield BUDGET.broken(what, source=case.site.accounting.source)
 
 
 _MEMORY_USED, _CPU_USED = 0.8, 0.9

@@ -10,6 +10,7 @@ from typing import Any
 from voyageur.errors import one_line
 from voyageur.findings import Finding
 from voyageur.plan import Choice, Plan
+from voyageur.show.allowance import cost_text, left_text
 from voyageur.show.findings import finding_lines, ignored_line
 from voyageur.show.style import paint
 from voyageur.snapshot import Package
@@ -37,9 +38,15 @@ def plan_text(
             ("memory a node", shape.memory),
             ("GPUs a node", shape.gpus),
             ("GPU", shape.gpu),
+            ("disk a node", shape.disk),
             ("time", shape.time),
-            ("partition", shape.partition),
+            ("partition", plan.queue.partition),
+            ("QOS", plan.queue.qos),
+            ("constraint", plan.queue.constraint),
             ("account", plan.account),
+        ),
+        *_money(plan),
+        *_choices(
             ("launch", plan.launch),
             ("warning", plan.warn),
             ("requeue", plan.requeue),
@@ -60,6 +67,13 @@ def plan_text(
     lines += ignored_line(ignored, colours)
     title = paint("the script that would be submitted (nothing was written):", "dim", colours)
     return "\n".join([*lines, "", title, "", script])
+
+
+def _money(plan: Plan) -> list[tuple[str, str, str]]:
+    rows = [("cost", cost_text(plan.cost), plan.cost.because)] if plan.cost else []
+    if plan.left:
+        rows.append(("left", *left_text(plan.left, plan.cost)))
+    return rows
 
 
 def _choices(*choices: tuple[str, Choice[Any]]) -> list[tuple[str, str, str]]:

@@ -1,0 +1,1 @@
+"""Is this project ready for that cluster?"""
