@@ -5,20 +5,21 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import msgspec
 from msgspec.structs import replace
 
 from voyageur.commands import session
+from voyageur.commands.options import Wish
 from voyageur.errors import RunError, SiteError, SpecError
 from voyageur.findings import Finding, Level
 from voyageur.plan import Plan, Surroundings
 from voyageur.questions.accounts import count_jobs
 from voyageur.questions.quota import ask as ask_quotas
 from voyageur.record import Entry, State, load, without_asking
-from voyageur.rules import Case, Known, PastRun, all_rules, judge
+from voyageur.rules import Known, PastRun, all_rules
 from voyageur.rules.reading import variables_in
 from voyageur.runtime import folder as files
 from voyageur.show.findings import finding_note
@@ -34,6 +35,7 @@ _PATIENCE = Duration(5)
 
 
 def check_ignored(ignored: Iterable[str], source: str) -> None:
+    """A rule that is misspelled would silence nothing, and nobody would know."""
     known = [rule.id for rule in all_rules()]
     for name in ignored:
         if name not in known:
@@ -47,10 +49,11 @@ def check_ignored(ignored: Iterable[str], source: str) -> None:
             )
 
 
-def judged(
-    spec: Spec, site: Site, plan: Plan, around: Surroundings, ignored: Sequence[str] = ()
-) -> tuple[Finding, ...]:
-    return judge(Case(spec=spec, site=site, plan=plan, known=known_of(site, plan, around)), ignored)
+def ignored_rules(wish: Wish, spec: Spec) -> tuple[str, ...]:
+    """Said with the flag, or for the whole project."""
+    check_ignored(wish.ignored, "--ignore")
+    check_ignored(spec.check.ignore, spec.source("check.ignore"))
+    return tuple(dict.fromkeys((*wish.ignored, *spec.check.ignore)))
 
 
 def refuse_errors(findings: Iterable[Finding], site: Site) -> None:
@@ -91,6 +94,7 @@ def known_of(site: Site, plan: Plan, around: Surroundings) -> Known:
     """Where the cluster is asked at all, it is asked only what its rules speak of, and not waited for long."""
     here = session.is_here(site)
     known = Known(
+        here=here,
         environment=_telling(session.environment(), site) if here else {},
         accounts=around.accounts,
         balances=around.balances,

@@ -21,7 +21,7 @@ def command(as_json: bool, files: bool, only_script: bool, **typed: Any) -> None
 
     from voyageur.commands.planning import plan_from, unset_secrets
     from voyageur.plan import document
-    from voyageur.show import findings as shown
+    from voyageur.show.findings import records
     from voyageur.show.plan import files_text, plan_text
     from voyageur.show.style import columns, has_colours
 
@@ -33,7 +33,7 @@ def command(as_json: bool, files: bool, only_script: bool, **typed: Any) -> None
         emit_json(
             {
                 **document(plan),
-                "findings": shown.document(planned.findings),
+                "findings": records(planned.findings),
                 "ignored": list(planned.ignored),
                 "script": planned.script,
                 "files": list(selection.files),

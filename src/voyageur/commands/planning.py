@@ -12,13 +12,14 @@ from msgspec.structs import replace
 from voyageur import places
 from voyageur.commands import session
 from voyageur.commands.checking import check_command, check_site_name, path_notes, site_table_notes
-from voyageur.commands.judging import check_ignored, judged
+from voyageur.commands.judging import ignored_rules, known_of
 from voyageur.commands.options import Wish
 from voyageur.errors import SpecError
 from voyageur.findings import Finding
 from voyageur.plan import Identity, Plan, Surroundings, draw_identity, folders_for, make_plan, slug_for
 from voyageur.record import Run
 from voyageur.record.create import RunExists, create_run
+from voyageur.rules import Case, Known, judge
 from voyageur.script import render
 from voyageur.site import Site
 from voyageur.snapshot import OwnFiles, Package, gather, own_files, store
@@ -37,14 +38,19 @@ class Planned(Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...]
     plan: Plan
     script: str
+    known: Known = Known()
     findings: tuple[Finding, ...] = ()
     ignored: tuple[str, ...] = ()
+
+    @property
+    def case(self) -> Case:
+        return Case(spec=self.spec, site=self.site, plan=self.plan, known=self.known)
 
 
 def plan_from(wish: Wish, site_name: str | None = None) -> Planned:
     """Made, and judged by the rules of its site; what to do about the findings is for the verb to say."""
-    check_ignored(wish.ignored, "--ignore")
     spec = _read(wish, site_name)
+    ignored = ignored_rules(wish, spec)
     identity = draw_identity(slug_for(spec))
     check_site_name(spec)
     site = session.choose_site(spec.site)
@@ -57,8 +63,8 @@ def plan_from(wish: Wish, site_name: str | None = None) -> Planned:
         *package.selection.notes,
     )
     planned = _planned(spec, site, around, package, notes, identity)
-    findings = judged(spec, site, planned.plan, around, wish.ignored)
-    return replace(planned, findings=findings, ignored=wish.ignored)
+    planned = replace(planned, known=known_of(site, planned.plan, around), ignored=ignored)
+    return replace(planned, findings=judge(planned.case, ignored))
 
 
 def _read(wish: Wish, site_name: str | None) -> Spec:

@@ -8,6 +8,7 @@ from typing import Protocol
 from voyageur.findings import Finding
 from voyageur.rules import amounts, conduct, disks, files, flags, load, request, software, spending, times
 from voyageur.rules.model import Advice, Case, Check, Rule
+from voyageur.rules.project import PROJECT_RULES
 from voyageur.site import Site
 
 
@@ -26,7 +27,8 @@ TOPICS: tuple[Topic, ...] = (times, request, flags, amounts, load, files, disks,
 
 
 def all_rules() -> tuple[Rule, ...]:
-    return tuple(rule for topic in TOPICS for rule in topic.RULES)
+    """Those of plans and sites, and those of a project's files, which `readiness` looks for."""
+    return (*(rule for topic in TOPICS for rule in topic.RULES), *PROJECT_RULES)
 
 
 def rule(id: str) -> Rule | None:

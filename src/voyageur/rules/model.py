@@ -69,13 +69,14 @@ class PastRun(Struct, frozen=True, kw_only=True):
 class Known(Struct, frozen=True, kw_only=True):
     """What was found out of the world before judging. None or empty: not asked, or no answer; then nobody is blamed.
 
-    `environment`: the variables of this shell that say where things are, and those that Slurm would obey; empty when
-    this is not the cluster's own machine. `architecture`: what programs made on this machine run on. `history`: done
+    `here`: is this a machine of the cluster's? Only then `environment` holds the variables that say where things are.
+    `architecture`: what programs made on this machine run on. `history`: done
     runs of this experiment, newest first. `submitted_lately`: runs in the last ten minutes. `unanswered`: earlier runs
     of this experiment of which nobody knows whether Slurm took them. `staged`: what is brought to each node's own disk.
     `login_node_of`: the cluster whose login node this machine is.
     """
 
+    here: bool = False
     environment: dict[str, str] = field(default_factory=dict)
     accounts: tuple[Account, ...] = ()
     balances: tuple[Balance, ...] = ()

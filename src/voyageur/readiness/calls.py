@@ -1,0 +1,308 @@
+"""What a call means: each question asked once of its whole name, most often with one look into a table."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from voyageur.readiness import displays, downloads, libraries
+from voyageur.readiness.listed import listed
+from voyageur.readiness.model import Guard, Kind, Sighting
+from voyageur.readiness.names import Scopes
+from voyageur.readiness.paths import exists_only_here, is_home, leaves_upwards
+from voyageur.readiness.programs import deeds
+from voyageur.readiness.shell import commands
+from voyageur.readiness.shell import sightings_of as shell_sightings
+
+_QUESTIONS = listed(
+    "input getpass.getpass pdb.set_trace breakpoint ipdb.set_trace IPython.embed code.interact click.prompt"
+    " click.confirm typer.prompt typer.confirm inquirer.prompt questionary.text pudb.set_trace"
+)
+_PROCESSES = listed(
+    "subprocess.run subprocess.call subprocess.check_call subprocess.check_output subprocess.Popen os.system os.popen"
+    " subprocess.getoutput subprocess.getstatusoutput"
+)
+_CORES = frozenset({"os.cpu_count", "multiprocessing.cpu_count"})
+_POOLS = {
+    "multiprocessing.Pool": "processes",
+    "multiprocessing.pool.Pool": "processes",
+    "torch.multiprocessing.Pool": "processes",
+    "concurrent.futures.ProcessPoolExecutor": "max_workers",
+    "concurrent.futures.process.ProcessPoolExecutor": "max_workers",
+}
+_TALK = listed(
+    "print debug info warning warn error critical exception log write startswith endswith replace strip removeprefix"
+    " removesuffix split join compile match search sub findall format echo secho fail skip append add get exists isdir"
+    " isfile is_file is_dir access add_argument option getLogger lstrip rstrip index find count field Field"
+)
+_FOLDERS = frozenset({"os.path.join", "os.path.expanduser", "os.path.abspath", "os.path.realpath", "str", "os.fspath"})
+_PATH_TYPES = frozenset({"pathlib.Path", "pathlib.PurePath", "pathlib.PosixPath"})
+_WRITERS = listed("makedirs mkdir save savez to_csv savetxt write_text write_bytes dump SummaryWriter")
+_DEEPEST = 20
+
+
+class Context(NamedTuple):
+    scopes: Scopes
+    line: int
+    guards: tuple[Guard, ...]
+    owner: str
+
+    def seen(
+        self,
+        kind: Kind,
+        name: str,
+        *,
+        text: str = "",
+        family: str = "",
+        option: str = "",
+        number: int | None = None,
+        reads: bool = False,
+        line: int = 0,
+    ) -> Sighting:
+        return Sighting(
+            kind=kind, line=line or self.line, name=name, text=text, family=family, option=option, number=number,
+            reads=reads, guards=self.guards, owner=self.owner,
+        )  # fmt: skip
+
+    def literal(self, node: ast.expr | None, depth: int = 0) -> tuple[str, int] | None:
+        """The text that an expression begins with, and the line where somebody wrote it."""
+        if node is None or depth > _DEEPEST:
+            return None
+        if isinstance(node, ast.Constant):
+            return (node.value, node.lineno) if isinstance(node.value, str) else None
+        if isinstance(node, ast.Name):
+            return self.scopes.text(node.id)
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Div):
+            return self._joined(node, depth)
+        if isinstance(node, ast.JoinedStr) and node.values:
+            first = node.values[0]
+            inner = first.value if isinstance(first, ast.FormattedValue) else first
+            return self.literal(inner, depth + 1)
+        if isinstance(node, ast.Call) and node.args and self.scopes.dotted(node.func) in _FOLDERS | _PATH_TYPES:
+            return self.literal(node.args[0], depth + 1)
+        return None
+
+    def _joined(self, node: ast.BinOp, depth: int) -> tuple[str, int] | None:
+        left = self.literal(node.left, depth + 1)
+        right = node.right
+        if left and isinstance(right, ast.Constant) and isinstance(right.value, str):
+            between = "/" if isinstance(node.op, ast.Div) else ""
+            return left[0] + between + right.value, left[1]
+        return left
+
+    def path(self, node: ast.expr, name: str, *, reads: bool = False) -> Iterator[Sighting]:
+        known = self.literal(node)
+        if known and exists_only_here(known[0]):
+            yield self.seen(Kind.PATH, name, text=known[0], line=known[1], reads=reads)
+
+
+def is_talk(name: str) -> bool:
+    """These take texts to show or to compare them; a path in one is not opened."""
+    last = name.rpartition(".")[2]
+    return last in _TALK or last.endswith(("Error", "Exception", "Warning"))
+
+
+def sightings_of(name: str, node: ast.Call, context: Context) -> Iterator[Sighting]:
+    last = name.rpartition(".")[2]
+    if name in _QUESTIONS:
+        yield context.seen(Kind.ASK, name)
+    elif name in _PROCESSES:
+        yield from _process(name, node, context)
+    elif name in _CORES:
+        yield context.seen(Kind.CORES, name)
+    elif name in _POOLS:
+        yield from _pool(name, node, context)
+    elif last == "DataLoader" and not name.startswith("~"):
+        yield from _loader(name, node, context)
+    yield from _display(name, node, context)
+    yield from _download(name, node, context)
+    yield from _lasting(name, last, node, context)
+    if name.startswith(libraries.SPREADING) or last in libraries.SPREADING_ENDS:
+        yield context.seen(Kind.SPREADS, name)
+
+
+# ── windows ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _display(name: str, node: ast.Call, context: Context) -> Iterator[Sighting]:
+    if name in displays.BACKEND_CALLS and node.args:
+        known = context.literal(node.args[0])
+        if known and displays.backend(known[0]):
+            yield context.seen(Kind.DISPLAY, name, text=known[0])
+        elif known:
+            yield context.seen(Kind.SETS, "MPLBACKEND", text=known[0])
+    elif displays.display_of(name):
+        yield context.seen(Kind.DISPLAY, name)
+    elif name.startswith("get_ipython()"):
+        yield from _notebook_command(name, node, context)
+
+
+def _notebook_command(name: str, node: ast.Call, context: Context) -> Iterator[Sighting]:
+    words = [known[0] for each in node.args if (known := context.literal(each))]
+    if name.endswith(".system") and words:
+        yield from _shell(words[0], context)
+    elif words[:1] in (["pip"], ["conda"], ["mamba"]):
+        yield from _shell(" ".join(words), context)
+    else:
+        yield context.seen(Kind.DISPLAY, name, text=" ".join(words))
+
+
+# ── other programs ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _process(name: str, node: ast.Call, context: Context) -> Iterator[Sighting]:
+    yield context.seen(Kind.STARTS, name)
+    first = node.args[0] if node.args else next((word.value for word in node.keywords if word.arg == "args"), None)
+    if isinstance(first, ast.List | ast.Tuple):
+        words = [_word(part, context) for part in first.elts]
+        for deed in deeds(words):
+            yield context.seen(deed.kind, deed.name, text=deed.text, family=deed.family)
+    elif known := context.literal(first):
+        yield from _shell(known[0], context)
+
+
+def _word(node: ast.expr, context: Context) -> str:
+    if context.scopes.dotted(node) == "sys.executable":
+        return "sys.executable"
+    known = context.literal(node)
+    return known[0] if known else "?"
+
+
+def _shell(text: str, context: Context) -> Iterator[Sighting]:
+    for _, words, _ in commands(text):
+        for found in shell_sightings(words, context.line):
+            if found.kind is not Kind.PATH and found.kind is not Kind.SETS:
+                yield context.seen(found.kind, found.name, text=found.text, family=found.family)
+
+
+# ── processes ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _pool(name: str, node: ast.Call, context: Context) -> Iterator[Sighting]:
+    keyword = _POOLS[name]
+    if not node.args and not any(word.arg in (keyword, None) for word in node.keywords):
+        yield context.seen(Kind.CORES, f"{name.rpartition('.')[2]}()", family=keyword)
+
+
+def _loader(name: str, node: ast.Call, context: Context) -> Iterator[Sighting]:
+    words = {word.arg: word.value for word in node.keywords}
+    if None in words:  # **options could hold anything
+        return
+    value = words.get("num_workers")
+    if value is None:
+        if len(node.args) < 6:  # num_workers is the sixth
+            yield context.seen(Kind.WORKERS, name, number=0)
+    elif isinstance(value, ast.Constant) and isinstance(value.value, int):
+        yield context.seen(Kind.WORKERS, name, number=value.value, line=value.lineno)
+    elif isinstance(value, ast.Attribute):
+        yield context.seen(Kind.WORKERS, name, option=value.attr, line=value.lineno)
+    elif isinstance(value, ast.Name):
+        yield context.seen(Kind.WORKERS, name, option=value.id, line=value.lineno)
+
+
+# ── the network ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _download(name: str, node: ast.Call, context: Context) -> Iterator[Sighting]:
+    family = downloads.family_of(name)
+    if family is None:
+        return
+    words = {word.arg: word.value for word in node.keywords if word.arg}
+    first = node.args[0] if node.args else next(iter(words.values()), None)
+    known = context.literal(first)
+    text = known[0] if known else ""
+    if downloads.needs_address(name) and not downloads.is_address(text):
+        return
+    if _fetches(name, family, text, words):
+        option = first.attr if isinstance(first, ast.Attribute) and not text else ""
+        yield context.seen(Kind.DOWNLOAD, name, text=text, family=family, option=option)
+
+
+def _fetches(name: str, family: str, text: str, words: dict[str, ast.expr]) -> bool:
+    said = {word: value.value for word, value in words.items() if isinstance(value, ast.Constant)}
+    if family == "dataset":
+        return said.get("download") is True
+    if family == "torch" and name.startswith(("torchvision.models.", "timm.")):
+        return said.get("pretrained") is True or said.get("weights") not in (None, "") or _names_weights(words)
+    if family == "keras" and ".applications." in name:
+        return said.get("weights", "imagenet") == "imagenet"
+    if said.get("mode") in ("offline", "disabled", "debug") or said.get("offline") is True:
+        return False
+    if said.get("local_files_only") is True or said.get("download_if_missing") is False:
+        return False
+    if name == "torch.hub.load" and said.get("source") == "local":
+        return False
+    if name == "datasets.load_dataset" and text in downloads.LOCAL_FORMATS:
+        return False
+    return not text.startswith(("/", "./", "../", "~"))
+
+
+def _names_weights(words: dict[str, ast.expr]) -> bool:
+    return isinstance(words.get("weights"), ast.Attribute)
+
+
+# ── what outlives the job ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _lasting(name: str, last: str, node: ast.Call, context: Context) -> Iterator[Sighting]:
+    words = {word.arg: word.value for word in node.keywords if word.arg}
+    if (strong := libraries.saves(name, last)) is not None:
+        yield context.seen(Kind.STRONG_SAVE if strong else Kind.WEAK_SAVE, name)
+    if name in ("open", "gzip.open", "io.open") or last == "open":
+        mode = node.args[1] if len(node.args) > 1 else words.get("mode")
+        if isinstance(mode, ast.Constant) and str(mode.value)[:1] in ("w", "a", "x"):
+            yield context.seen(Kind.WEAK_SAVE, name)
+    if libraries.loads(name, last):
+        yield context.seen(Kind.LOAD, name)
+    for word in libraries.RESUME_WORDS & words.keys():
+        value = words[word]
+        if not (isinstance(value, ast.Constant) and value.value in (None, False)):
+            yield context.seen(Kind.LOAD, word)
+    if name in ("os.environ.get", "os.getenv", "os.environ.setdefault") and node.args:
+        yield from _variable(name, node, context)
+
+
+def _variable(name: str, node: ast.Call, context: Context) -> Iterator[Sighting]:
+    if name.endswith("setdefault") and len(node.args) > 1:
+        key, value = (context.literal(each) for each in node.args[:2])
+        if key and value:
+            yield context.seen(Kind.SETS, key[0], text=value[0])
+
+
+# ── paths ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def path_sightings(name: str, node: ast.Call, context: Context) -> Iterator[Sighting]:
+    """Literals among the arguments that can only be paths of this machine; for calls that open files, others, too."""
+    opens = _opens(name)
+    for value in [*node.args, *(word.value for word in node.keywords)]:
+        known = context.literal(value)
+        if known is None:
+            continue
+        text, line = known
+        if exists_only_here(text) or (opens and (is_home(text) or leaves_upwards(text))):
+            yield context.seen(Kind.PATH, name, text=text, line=line, reads=not _writes(name, node))
+
+
+def _opens(name: str) -> bool:
+    """Calls whose first argument is a file or a folder beyond doubt."""
+    last = name.rpartition(".")[2]
+    return name in _OPENERS or name in _PATH_TYPES or (name.startswith("pandas.read_")) or last in _WRITERS
+
+
+_OPENERS = listed(
+    "open io.open gzip.open numpy.load numpy.loadtxt numpy.genfromtxt numpy.save numpy.savez torch.load torch.save"
+    " os.listdir os.scandir os.walk os.makedirs os.mkdir os.chdir glob.glob glob.iglob h5py.File PIL.Image.open"
+    " cv2.imread cv2.imwrite shutil.copy shutil.copytree shutil.move xarray.open_dataset netCDF4.Dataset joblib.load"
+    " joblib.dump torchvision.datasets.ImageFolder zipfile.ZipFile tarfile.open sqlite3.connect soundfile.read"
+    " librosa.load torchaudio.load datasets.load_from_disk os.path.expanduser"
+)
+
+
+def _writes(name: str, node: ast.Call) -> bool:
+    last = name.rpartition(".")[2]
+    if last in ("open", "File"):
+        mode = node.args[1] if len(node.args) > 1 else next((w.value for w in node.keywords if w.arg == "mode"), None)
+        return isinstance(mode, ast.Constant) and str(mode.value)[:1] in ("w", "a", "x")
+    return last in _WRITERS

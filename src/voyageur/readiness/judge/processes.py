@@ -1,0 +1,112 @@
+"""Whether a program uses the CPUs and GPUs that are asked for, and no more."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+from voyageur.findings import Finding, Level
+from voyageur.readiness.judge.lasting import unknown_libraries
+from voyageur.readiness.libraries import (
+    GPU_LIBRARIES,
+    LAUNCH_MODULES,
+    LAUNCHERS,
+    RANK_VARIABLES,
+    SPREADING,
+    SPREADING_IMPORTS,
+)
+from voyageur.readiness.model import Kind, Sighting
+from voyageur.readiness.scene import Scene
+from voyageur.rules.project import (
+    CORES_OF_THE_NODE,
+    NO_GPU_LIBRARY,
+    NO_WORKERS,
+    SINGLE_PROCESS_LAUNCH,
+    TOO_MANY_WORKERS,
+    at,
+)
+
+_ENOUGH_FOR_WORKERS = 4
+
+
+def workers(scene: Scene) -> Iterator[Finding]:
+    cpus = _cpus_of_a_process(scene)
+    for module, sighting in scene.seen(Kind.WORKERS):
+        count = _count(scene, sighting)
+        if count is None:
+            continue
+        if count > cpus:
+            what = f"{count} workers, and a process of this job has {cpus} CPU{'' if cpus == 1 else 's'}"
+            yield scene.finding(Level.WARNING, TOO_MANY_WORKERS, module, sighting, what)
+        elif count == 0 and scene.plan.shape.gpus.value and cpus >= _ENOUGH_FOR_WORKERS:
+            what = f"a DataLoader without workers, and {cpus} CPUs for each process"
+            yield scene.finding(Level.HINT, NO_WORKERS, module, sighting, what)
+
+
+def _count(scene: Scene, sighting: Sighting) -> int | None:
+    if sighting.number is not None:
+        return sighting.number
+    value = scene.value_of(sighting.option)
+    if isinstance(value, str):
+        return int(value) if value.isdecimal() else None
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _cpus_of_a_process(scene: Scene) -> int:
+    """A launcher on a node starts one process for each GPU, and they share the task's CPUs."""
+    shape = scene.plan.shape
+    several = shape.gpus.value if _is_launched(scene) and shape.tasks_per_node.value == 1 else 1
+    return max(1, shape.cpus_per_task.value // max(1, several))
+
+
+def node_cores(scene: Scene) -> Iterator[Finding]:
+    careful = any("sched_getaffinity" in module.used for module in scene.reached.modules)
+    for module, sighting in scene.seen(Kind.CORES) if not careful else ():
+        counts = "starts a process for each core of the node" if sighting.family else "counts the cores of the node"
+        name = sighting.name if sighting.family else f"{sighting.name}()"
+        fix = f"{sighting.family}={CORES_OF_THE_NODE.fix}" if sighting.family else CORES_OF_THE_NODE.fix
+        yield scene.finding(Level.HINT, CORES_OF_THE_NODE, module, sighting, f"{name} {counts}", fix)
+
+
+# ── GPUs ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def gpus(scene: Scene) -> Iterator[Finding]:
+    shape, program = scene.plan.shape, scene.program
+    count = shape.gpus.value * shape.nodes.value
+    if not count or program is None or scene.starts_others:
+        return
+    unknown = unknown_libraries(scene)
+    if not GPU_LIBRARIES & scene.imported.keys():
+        if not unknown and not SPREADING_IMPORTS & scene.imported.keys() and "ctypes" not in _all_imports(scene):
+            what = f"{_gpus(count)} asked for, and {program.file} imports no library that uses one"
+            yield NO_GPU_LIBRARY.broken(what, file=program.file)
+    elif count > 1 and not _spreads(scene):
+        what = f"{_gpus(count)} asked for, and {program.file} uses one"
+        if shape.tasks > 1:
+            what = f"{shape.tasks} copies of {program.file} would each do the same work"
+        yield at(Level.HINT if unknown else Level.WARNING, SINGLE_PROCESS_LAUNCH).broken(what, file=program.file)
+
+
+def _gpus(count: int) -> str:
+    return "one GPU is" if count == 1 else f"{count} GPUs are"
+
+
+def _all_imports(scene: Scene) -> set[str]:
+    return {each.module.partition(".")[0] for module in scene.reached.modules for each in module.imports}
+
+
+def _spreads(scene: Scene) -> bool:
+    if _is_launched(scene) or SPREADING_IMPORTS & scene.imported.keys():
+        return True
+    if any(each.module.startswith(SPREADING) for module in scene.reached.modules for each in module.imports):
+        return True
+    signs = {sighting.name for _, sighting in scene.seen(Kind.SETS)} & RANK_VARIABLES
+    return bool(signs) or next(scene.seen(Kind.SPREADS), None) is not None
+
+
+def _is_launched(scene: Scene) -> bool:
+    """By a launcher in the command, or in a script that the command starts."""
+    words = {os.path.basename(word) for word in scene.spec.command}
+    in_scripts = {sighting.name for module, sighting in scene.seen(Kind.SPREADS) if module.language == "shell"}
+    return bool((words & (LAUNCHERS | LAUNCH_MODULES)) or (in_scripts & LAUNCHERS))

@@ -1,0 +1,340 @@
+"""One walk through a Python file, its statements in order: what names stand for is known where they are used."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Sequence
+
+from voyageur.readiness.calls import Context, is_talk, path_sightings, sightings_of
+from voyageur.readiness.conditions import guard_of, is_main, leaves, never
+from voyageur.readiness.libraries import RANK_VARIABLES, SPREADING, SPREADING_ENDS
+from voyageur.readiness.model import Guard, Import, Kind, Module, Option, Sighting
+from voyageur.readiness.names import OWN, Scopes
+from voyageur.readiness.options import option_of
+
+_NO_EXPRESSIONS = frozenset({"ctx", "op", "ops", "id", "attr", "arg", "kind", "type_comment", "conversion", "is_async"})
+_FIELDS = {
+    kind: tuple(name for name in kind._fields if name not in _NO_EXPRESSIONS)
+    for kind in vars(ast).values()
+    if isinstance(kind, type) and issubclass(kind, ast.AST)
+}
+_BLOCKS = frozenset({"body", "orelse", "finalbody", "handlers", "cases"})
+_HEADS = {kind: tuple(name for name in fields if name not in _BLOCKS) for kind, fields in _FIELDS.items()}
+_IMPORTERS = frozenset({"importlib.import_module", "__import__", "runpy.run_module"})
+_TRY = Guard(words=("try",))
+_DEEPEST = 150  # blocks in blocks; Python itself allows 100 by indentation
+
+_Functions = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+class Reader:
+    def __init__(self) -> None:
+        self.sightings: list[Sighting] = []
+        self.imports: list[Import] = []
+        self.options: list[Option] = []
+        self.used: set[str] = set()
+        self._scopes = Scopes()
+        self._guards: tuple[Guard, ...] = ()
+        self._owner = ""
+        self._depth = 0
+        self._statements: dict[type[ast.stmt], Callable[..., None]] = {
+            ast.Import: self._import,
+            ast.ImportFrom: self._import_from,
+            ast.FunctionDef: self._function,
+            ast.AsyncFunctionDef: self._function,
+            ast.ClassDef: self._class,
+            ast.If: self._if,
+            ast.Try: self._try,
+            ast.Assign: self._assign,
+            ast.AnnAssign: self._assign,
+            ast.With: self._with,
+            ast.AsyncWith: self._with,
+            ast.For: self._for,
+            ast.AsyncFor: self._for,
+        }
+
+    def read(self, tree: ast.Module) -> None:
+        self._foresee(tree.body)
+        self._block(tree.body)
+
+    def _foresee(self, body: Sequence[ast.stmt]) -> None:
+        """What a module calls its own is its own also in the lines above."""
+        for statement in body:
+            if isinstance(statement, _Functions | ast.ClassDef):
+                self._scopes.bind(statement.name, OWN)
+            elif isinstance(statement, ast.Import | ast.ImportFrom):
+                self._bind_import(statement)
+
+    # ── statements ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def _block(self, body: Sequence[ast.stmt]) -> None:
+        """After `if not show: return`, the rest of the block stands under `show`."""
+        before = self._guards
+        self._depth += 1
+        for statement in body if self._depth < _DEEPEST else ():
+            handler = self._statements.get(type(statement))
+            if handler is not None:
+                handler(statement)
+            else:
+                self._plain(statement)
+            if isinstance(statement, ast.If) and not statement.orelse and leaves(statement.body):
+                self._guards = (*self._guards, guard_of(statement.test, self._scopes, positive=False))
+        self._depth -= 1
+        self._guards = before
+
+    def _under(self, guard: Guard | None, body: Sequence[ast.stmt]) -> None:
+        before = self._guards
+        if guard:
+            self._guards = (*before, guard)
+        self._block(body)
+        self._guards = before
+
+    def _plain(self, statement: ast.stmt) -> None:
+        kind = type(statement)
+        for name in _HEADS[kind]:
+            self._field(getattr(statement, name, None))
+        for name in _FIELDS[kind]:
+            if name in _BLOCKS and (body := getattr(statement, name)):
+                self._parts(body)
+
+    def _parts(self, body: list[ast.AST]) -> None:
+        """Statements, or the cases and handlers that hold them."""
+        if isinstance(body[0], ast.stmt):
+            self._block([part for part in body if isinstance(part, ast.stmt)])
+            return
+        for part in body:
+            for name in _HEADS[type(part)]:
+                self._field(getattr(part, name, None))
+            self._block(getattr(part, "body", ()))
+
+    def _field(self, value: object) -> None:
+        if isinstance(value, list):
+            for item in value:
+                self._field(item)
+        elif isinstance(value, ast.AST):
+            self._expression(value)
+
+    def _import(self, statement: ast.Import) -> None:
+        for alias in statement.names:
+            self.imports.append(Import(module=alias.name, line=statement.lineno))
+            self._imported(alias.name, statement)
+        self._bind_import(statement)
+
+    def _import_from(self, statement: ast.ImportFrom) -> None:
+        names = tuple(alias.name for alias in statement.names)
+        module = statement.module or ""
+        self.imports.append(Import(module=module, line=statement.lineno, level=statement.level, names=names))
+        for name in names:
+            self._imported(f"{module}.{name}", statement)
+        self._bind_import(statement)
+
+    def _imported(self, name: str, statement: ast.stmt) -> None:
+        if name.startswith(SPREADING) or name.rpartition(".")[2] in SPREADING_ENDS:
+            self._note(Kind.SPREADS, statement, name)
+
+    def _bind_import(self, statement: ast.Import | ast.ImportFrom) -> None:
+        for alias in statement.names:
+            if isinstance(statement, ast.Import):
+                whole = alias.name if alias.asname else alias.name.partition(".")[0]
+                self._scopes.bind(alias.asname or whole, whole)
+            else:
+                whole = f"{statement.module}.{alias.name}" if not statement.level else f"{OWN}.{alias.name}"
+                self._scopes.bind(alias.asname or alias.name, whole)
+
+    def _function(self, statement: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        arguments = statement.args
+        every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+        for argument in [*every, arguments.vararg, arguments.kwarg]:
+            if argument is not None and argument.annotation is not None:
+                self._expression(argument.annotation)
+        for decorator in statement.decorator_list:
+            self._expression(decorator)
+        self._defaults(arguments)
+        more = [one for one in (arguments.vararg, arguments.kwarg) if one]
+        self._inner(statement, [argument.arg for argument in [*every, *more]])
+
+    def _defaults(self, arguments: ast.arguments) -> None:
+        named = [*arguments.posonlyargs, *arguments.args]
+        pairs = [
+            *zip(reversed(named), reversed(arguments.defaults), strict=False),
+            *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True),
+        ]
+        for _, default in pairs:
+            if default is not None:
+                self._expression(default)
+                self._path(default, "a default value")
+
+    def _class(self, statement: ast.ClassDef) -> None:
+        for node in [*statement.decorator_list, *statement.bases, *(word.value for word in statement.keywords)]:
+            self._expression(node)
+        self._inner(statement, [])
+
+    def _inner(self, statement: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, own: list[str]) -> None:
+        """A decorated function is somebody's: whoever decorates it may call it."""
+        owner, guards = self._owner, self._guards
+        if not owner and not statement.decorator_list:
+            self._owner = statement.name
+        self._scopes.bind(statement.name, OWN)
+        self._scopes.enter(own)
+        if not isinstance(statement, ast.ClassDef):
+            self._guards = ()
+        self._block(statement.body)
+        self._scopes.leave()
+        self._owner, self._guards = owner, guards
+
+    def _if(self, statement: ast.If) -> None:
+        """A chain of `elif`s is one `if` in the next: walked, not climbed into."""
+        before = self._guards
+        while True:
+            self._expression(statement.test)
+            if is_main(statement.test):
+                self._block(statement.body)
+            elif not never(statement.test):
+                self._under(guard_of(statement.test, self._scopes), statement.body)
+            rest = statement.orelse
+            if rest and not is_main(statement.test):
+                self._guards = (*self._guards, guard_of(statement.test, self._scopes, positive=False))
+            if len(rest) == 1 and isinstance(rest[0], ast.If):
+                statement = rest[0]
+                continue
+            self._block(rest)
+            break
+        self._guards = before
+
+    def _try(self, statement: ast.Try) -> None:
+        self._under(_TRY if statement.handlers else None, statement.body)
+        for handler in statement.handlers:
+            if handler.type:
+                self._expression(handler.type)
+            self._under(_TRY, handler.body)
+        self._block(statement.orelse)
+        self._block(statement.finalbody)
+
+    def _assign(self, statement: ast.Assign | ast.AnnAssign) -> None:
+        value = statement.value
+        targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+        if isinstance(statement, ast.AnnAssign):
+            self._expression(statement.annotation)
+        if value is None:
+            return
+        self._expression(value)
+        for target in targets:
+            self._bind(target, value)
+            if not isinstance(target, ast.Name):
+                self._expression(target)
+                self._setting(target, value)
+
+    def _bind(self, target: ast.expr, value: ast.expr) -> None:
+        meaning = self._scopes.dotted(value) if isinstance(value, ast.Call | ast.Attribute | ast.Name) else OWN
+        meaning = OWN if meaning.startswith("?") else meaning
+        if isinstance(target, ast.Name):
+            self._scopes.bind(target.id, meaning)
+            self._keep_text(target.id, value)
+        elif isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id == "self":
+            self._scopes.bind_everywhere(f"self.{target.attr}", meaning)
+        elif isinstance(target, ast.Tuple | ast.List):
+            for part in target.elts:
+                if isinstance(part, ast.Name):
+                    self._scopes.bind(part.id, OWN if meaning == OWN else f"{meaning}[]")
+
+    def _keep_text(self, name: str, value: ast.expr) -> None:
+        """`DATA = "/home/me/data"` in a class is what a dataclass starts with; elsewhere its uses tell."""
+        known = self._context(value).literal(value)
+        if known:
+            self._scopes.keep_text(name, *known)
+            if name.isupper() or self._owner:
+                self._path(value, name)
+
+    def _setting(self, target: ast.expr, value: ast.expr) -> None:
+        """`os.environ["X"] = "1"`"""
+        if isinstance(target, ast.Subscript) and self._scopes.dotted(target.value) == "os.environ":
+            name, text = target.slice, value
+            if isinstance(name, ast.Constant) and isinstance(text, ast.Constant):
+                self._note(Kind.SETS, target, str(name.value), text=str(text.value))
+
+    def _with(self, statement: ast.With | ast.AsyncWith) -> None:
+        for item in statement.items:
+            self._expression(item.context_expr)
+            if item.optional_vars is not None:
+                self._bind(item.optional_vars, item.context_expr)
+        self._block(statement.body)
+
+    def _for(self, statement: ast.For | ast.AsyncFor) -> None:
+        self._expression(statement.iter)
+        for part in ast.walk(statement.target):
+            if isinstance(part, ast.Name):
+                self._scopes.bind(part.id, OWN)
+        self._block(statement.body)
+        self._block(statement.orelse)
+
+    # ── expressions ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def _expression(self, root: ast.AST) -> None:
+        stack: list[ast.AST] = [root]
+        pop, push, extend, used = stack.pop, stack.append, stack.extend, self.used
+        while stack:
+            node = pop()
+            kind = type(node)
+            if kind is ast.Name:
+                used.add(node.id)  # type: ignore[attr-defined]  # `kind is` says what node is; mypy does not follow
+            elif kind is ast.Constant:
+                if node.value in RANK_VARIABLES:  # type: ignore[attr-defined]
+                    self._note(Kind.SPREADS, node, node.value)  # type: ignore[attr-defined]
+            elif kind is ast.Attribute:
+                used.add(node.attr)  # type: ignore[attr-defined]
+                push(node.value)  # type: ignore[attr-defined]
+            else:
+                if kind is ast.Call:
+                    self._call(node)  # type: ignore[arg-type]
+                for name in _FIELDS[kind]:
+                    value = getattr(node, name, None)
+                    if value.__class__ is list:
+                        extend(part for part in value if isinstance(part, ast.AST))
+                    elif isinstance(value, ast.AST):
+                        push(value)
+
+    def _call(self, node: ast.Call) -> None:
+        name = self._scopes.dotted(node.func)
+        context = self._context(node)
+        if name.endswith((".add_argument", ".option")) and (option := option_of(name, node, context)):
+            self.options.append(option)
+        self.sightings.extend(sightings_of(name, node, context))
+        if name in _IMPORTERS and node.args and (literal := context.literal(node.args[0])):
+            self.imports.append(Import(module=literal[0].lstrip("."), line=node.lineno))
+        if not is_talk(name):
+            self.sightings.extend(path_sightings(name, node, context))
+
+    def _path(self, node: ast.expr, name: str) -> None:
+        self.sightings.extend(self._context(node).path(node, name))
+
+    def _note(self, kind: Kind, node: ast.AST, name: str, text: str = "") -> None:
+        line = getattr(node, "lineno", 1)
+        sighting = Sighting(kind=kind, line=line, name=name, text=text, guards=self._guards, owner=self._owner)
+        self.sightings.append(sighting)
+
+    def _context(self, node: ast.AST) -> Context:
+        return Context(self._scopes, getattr(node, "lineno", 1), self._guards, self._owner)
+
+
+def module_of(file: str, tree: ast.Module, language: str, silenced: dict[int, tuple[str, ...]]) -> Module:
+    reader = Reader()
+    reader.read(tree)
+    return Module(
+        file=file,
+        language=language,
+        sightings=tuple(_once(reader.sightings)),
+        imports=tuple(reader.imports),
+        options=tuple(reader.options),
+        used=frozenset(reader.used),
+        silenced=silenced,
+    )
+
+
+def _once(sightings: list[Sighting]) -> Iterator[Sighting]:
+    """A constant that three calls use is one path."""
+    seen = set()
+    for sighting in sightings:
+        mark = (sighting.kind, sighting.line, sighting.name if sighting.kind is not Kind.PATH else sighting.text)
+        if mark not in seen:
+            seen.add(mark)
+            yield sighting
