@@ -56,7 +56,8 @@ class Partition(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     CPUs and memory are those of its largest nodes that a job may use; `memory_per_cpu` is what most of its nodes have.
     `installed` is the memory built into its nodes; a job may have less, and how much less nobody says. `flag` is what
     `--partition` gets, if that is not the name; one that is not `named` is had by naming none. `nodes_unallocated` is
-    the most for jobs that are charged to no allocation of their own. `charge` multiplies what an hour of it costs.
+    the most for jobs that are charged to no allocation of their own. With `job_caps`, CPUs, memory and GPUs are the
+    most for a job on all of its nodes together. `charge` multiplies what an hour of it costs.
     `account_form` is a pattern for the accounts that may be charged there. `restricted`: open only to those whom the
     site lets in. `node_time` is a limit for nodes times hours. Nodes whose own folder is of another kind than that of
     the site's others have a `local_medium` and a `local_request`, and `internet` where they see more or less of it.
@@ -81,6 +82,7 @@ class Partition(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     memory_per_cpu: Size = Size(0)
     installed: Size = Size(0)
     whole_node: bool = False
+    job_caps: bool = False
     gpus: tuple[Gpu, ...] = ()
     local_disk: Size | None = None
     local_medium: Medium | None = None

@@ -82,9 +82,8 @@ def _structs(value: Any, kind: type[msgspec.Struct], where: str, whole: bool) ->
         raise _unlike(value, "a table for each name", where)
     found = []
     for name, item in value.items():
-        if not isinstance(item, dict):
-            raise _unlike(item, "a table", _at(where, name))
-        found.append(_struct({"name": name, **item}, kind, _at(where, name), whole))
+        named = {"name": name, **item} if isinstance(item, dict) else item
+        found.append(_value(named, kind, _at(where, name), whole))
     return found
 
 
@@ -133,7 +132,7 @@ def _measure(value: Any, kind: type[Duration | Size], where: str) -> Any:
     try:
         return msgspec.to_builtins(kind.parse(value))
     except UnitError as problem:
-        raise Wrong(where, f"`{value}` is {problem}") from None
+        raise Wrong(where, f"`{value}`: {problem}") from None
 
 
 def _plain(value: Any, kind: Any, where: str) -> Any:
