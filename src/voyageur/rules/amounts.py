@@ -7,7 +7,16 @@ from math import ceil
 
 from voyageur.findings import Finding, Level
 from voyageur.rules.model import Advice, Case, Check, Rule
-from voyageur.rules.reading import cpus_a_node, gpu_of, in_mebibytes, is_cluster, partition_of, value_of
+from voyageur.rules.reading import (
+    cpus_a_node,
+    gpu_of,
+    gpus_text,
+    in_mebibytes,
+    is_cluster,
+    of_memory,
+    partition_of,
+    value_of,
+)
 from voyageur.site import Partition, Policy
 from voyageur.units import Size
 
@@ -144,7 +153,7 @@ def cpus_bundle(case: Case) -> Iterator[Finding]:
         return
     cpus, share = cpus_a_node(case), each * case.plan.shape.gpus.value
     if cpus > share:
-        what = f"{cpus} cores for {_gpus(case)}: {each} come with each, so {_as_gpus(cpus, each)}"
+        what = f"{cpus} cores for {gpus_text(case)}: {each} come with each, so {_as_gpus(cpus, each)}"
         yield CPUS_BUNDLE.broken(what, fix=f"`--cpus {share}`", source=case.site.queues.source)
 
 
@@ -155,13 +164,10 @@ def memory_bundle(case: Case) -> Iterator[Finding]:
         return
     share = Size(each.bytes * case.plan.shape.gpus.value)
     if memory > share and is_cluster(case) and value_of(case, "--mem") is not None:
-        what = f"{memory} of memory for {_gpus(case)}: {each} come with each, so {_as_gpus(memory.bytes, each.bytes)}"
+        what = (
+            f"{memory} of memory for {gpus_text(case)}: {each} come with each, so {_as_gpus(memory.bytes, each.bytes)}"
+        )
         yield MEMORY_BUNDLE.broken(what, fix=f"`--memory {share}`", source=case.site.queues.source)
-
-
-def _gpus(case: Case) -> str:
-    count = case.plan.shape.gpus.value
-    return f"{count} GPU{'' if count == 1 else 's'}"
 
 
 def _as_gpus(amount: int, each: int) -> str:
@@ -179,11 +185,11 @@ def memory_usable(case: Case) -> Iterator[Finding]:
     if not memory or not is_cluster(case) or value_of(case, "--mem") is None:
         return
     if queue and queue.memory.bytes and memory > queue.memory:
-        what = f"{memory} is {in_mebibytes(memory)}, and a node has {in_mebibytes(queue.memory)}"
+        what = f"{of_memory(memory)} asked for, and a node has {in_mebibytes(queue.memory)}"
         yield MEMORY_USABLE.broken(what, fix=f"`--memory {in_mebibytes(queue.memory)}`", source=case.site.queues.source)
     elif queue and (usual := _usual_memory(case, queue)) and usual < memory <= Size(int(usual.bytes * _BY_MISTAKE)):
         yield MEMORY_USABLE.broken(
-            f"{memory} is {in_mebibytes(memory)}, a little more than the {in_mebibytes(usual)} of most nodes",
+            f"{of_memory(memory)} asked for, a little more than the {in_mebibytes(usual)} of most nodes",
             level=Level.WARNING,
             because=f"the job can only start on the {queue.nodes} nodes that have more",
             fix=f"`--memory {in_mebibytes(usual)}`",

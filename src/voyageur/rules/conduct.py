@@ -122,7 +122,8 @@ def login_node(site: Site) -> Iterator[Finding]:
         how = site.conduct.login_builds.value
         yield LOGIN_NODE.advice(f"building software on login nodes is {how}", source=site.conduct.source)
     if site.conduct.crontab is Welcome.FORBIDDEN:
-        yield LOGIN_NODE.advice("there is no crontab", source=site.conduct.source)
+        fix = "submit it when you are there, or ask for a way to come unattended"
+        yield LOGIN_NODE.advice("there is no crontab", fix=fix, source=site.conduct.source)
 
 
 _OF_AN_EDITOR = {"TERM_PROGRAM": "vscode"}

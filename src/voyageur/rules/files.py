@@ -91,8 +91,8 @@ JOBS_IN_STORE = Rule(
 def log_folder(case: Case) -> Iterator[Finding]:
     place, folder = place_of(case, str(case.plan.folders.run)), case.plan.folders.run
     if place and is_cluster(case) and place.jobs in (Use.READ_ONLY, Use.NO):
-        how = "read" if place.jobs is Use.READ_ONLY else "see"
-        what = f"the log goes to {folder}, and compute nodes {how} {place.name}{' only' if how == 'read' else ' not'}"
+        how = "may only read" if place.jobs is Use.READ_ONLY else "do not see"
+        what = f"the log goes to {folder}, and compute nodes {how} what is on {place.name}"
         yield LOG_FOLDER.broken(what, fix=_on_scratch(case), source=case.site.storage.source)
 
 
@@ -156,7 +156,7 @@ def quota(case: Case) -> Iterator[Finding]:
             what = f"{one.used} of {one.limit} are used on {one.place}, and the code needs {new}"
             yield QUOTA.broken(what, source=one.source)
         if one.files and one.file_limit and one.files + _FILES_OF_A_RUN > one.file_limit:
-            what = f"{one.files} of {one.file_limit} files are used on {one.place}, and a run makes {_FILES_OF_A_RUN}"
+            what = f"{one.files} of {one.file_limit} files are used on {one.place}, and a run makes about {_FILES_OF_A_RUN}"
             yield QUOTA.broken(what, source=one.source)
 
 
@@ -175,10 +175,10 @@ def over_quota(case: Case) -> Iterator[Finding]:
         if one.whole:
             continue
         if one.files and one.file_limit and one.files > one.file_limit:
-            what = f"{one.files} files on {one.place}, where {one.file_limit} are allowed"
+            what = f"{one.files} files on {one.place}, and the limit is {one.file_limit}"
             yield OVER_QUOTA.broken(what, source=case.site.storage.source)
         elif one.used and one.limit and one.used > one.limit:
-            what = f"{one.used} on {one.place}, where {one.limit} are allowed"
+            what = f"{one.used} on {one.place}, and the limit is {one.limit}"
             yield OVER_QUOTA.broken(what, source=case.site.storage.source)
 
 

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 
 from voyageur.findings import Finding, Level
 from voyageur.rules.model import Advice, Case, Check, Rule
-from voyageur.rules.reading import flags, is_cluster, partition_of, value_of
+from voyageur.rules.reading import flags, gpus_text, is_cluster, partition_of, value_of
 from voyageur.site import Policy
 
 FORBIDDEN_FLAG = Rule(
     id="forbidden-flag",
     numbers=(9,),
     level=Level.ERROR,
-    because="a job that says it is rejected",
+    because="a job that says so is rejected",
     fix="leave it out",
     source="TACC documentation: Vista user guide",
 )
@@ -30,7 +30,7 @@ REQUIRED_FLAG = Rule(
     id="required-flag",
     numbers=(11,),
     level=Level.ERROR,
-    because="a job that does not say it is refused, or starts without what it needs",
+    because="a job that does not say so is refused, or starts without what it needs",
     fix="add it",
     source="NERSC documentation: running jobs on Perlmutter",
 )
@@ -142,8 +142,8 @@ def gpu_spelling(case: Case) -> Iterator[Finding]:
         ):
             fix = f"ask with `{right}`" if right else "leave it out: GPUs come with the node"
             yield GPU_SPELLING.broken(f"{case.site.name} does not ask for GPUs with `{flag}`", fix=fix)
-    if right and right not in said:
-        what = f"{shape.gpus.value} GPUs are wanted, but sbatch is not asked for any"
+    if right and not said:
+        what = f"{gpus_text(case)} wanted, but sbatch is not asked for any"
         yield GPU_SPELLING.broken(what, fix=f"ask with `{right}`", source=case.site.request.source)
 
 

@@ -61,8 +61,19 @@ def _tasks_in(part: str) -> int:
     return max(0, (last - first) // max(1, step) + 1)
 
 
+def gpus_text(case: Case) -> str:
+    count = case.plan.shape.gpus.value
+    return f"{count} GPU{'' if count == 1 else 's'}"
+
+
 def in_mebibytes(size: Size) -> str:
     return f"{size.mebibytes}M"
+
+
+def of_memory(size: Size) -> str:
+    """As people wrote it, and as Slurm counts it."""
+    told = in_mebibytes(size)
+    return told if str(size) == told else f"{size} of memory, which is {told},"
 
 
 # ── the command ──────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -96,22 +96,6 @@ def clean_start(case: Case) -> Iterator[Finding]:
         yield CLEAN_START.broken(
             what, because="jobs there need more of the shell", fix="leave it out", source=case.site.request.source
         )
-    yield from _standard_modules(case)
-
-
-def _standard_modules(case: Case) -> Iterator[Finding]:
-    software = case.site.software
-    loaded = {name.split("/")[0] for name in case.plan.modules.value}
-    missing = [name for name in software.modules if name.split("/")[0] not in loaded]
-    if missing and not software.standard_loaded:
-        what = f"{', '.join(missing)} is not loaded, and on {case.site.name} nobody else loads it"
-        lines = ", ".join(f'"{name}"' for name in (*missing, *case.plan.modules.value))
-        yield CLEAN_START.broken(
-            what,
-            because="without it the other modules are not found",
-            fix=f"in the project file, under `[env]`: `modules = [{lines}]`",
-            source=software.source,
-        )
 
 
 def modules(case: Case) -> Iterator[Finding]:

@@ -197,13 +197,9 @@ class Welcome(enum.Enum):
 
 
 class Software(Facts, frozen=True, kw_only=True):
-    """`purge`: may a script start with `module purge`? `blocked`: modules, or their beginnings, that are refused.
-
-    `standard_loaded` is false where `modules` are not there unless a job loads them itself.
-    """
+    """`purge`: may a script start with `module purge`? `blocked`: modules, or their beginnings, that are refused."""
 
     modules: tuple[str, ...] = ()
-    standard_loaded: bool = True
     before_environment: tuple[str, ...] = ()
     blocked: tuple[str, ...] = ()
     system: str | None = None
