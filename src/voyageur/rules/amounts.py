@@ -185,11 +185,11 @@ def memory_usable(case: Case) -> Iterator[Finding]:
     if not memory or not is_cluster(case) or value_of(case, "--mem") is None:
         return
     if queue and queue.memory.bytes and memory > queue.memory:
-        what = f"{of_memory(memory)} asked for, and a node has {in_mebibytes(queue.memory)}"
+        what = f"{of_memory(memory)} are asked for, and a node has {in_mebibytes(queue.memory)}"
         yield MEMORY_USABLE.broken(what, fix=f"`--memory {in_mebibytes(queue.memory)}`", source=case.site.queues.source)
     elif queue and (usual := _usual_memory(case, queue)) and usual < memory <= Size(int(usual.bytes * _BY_MISTAKE)):
         yield MEMORY_USABLE.broken(
-            f"{of_memory(memory)} asked for, a little more than the {in_mebibytes(usual)} of most nodes",
+            f"{of_memory(memory)} are asked for, and most nodes have {in_mebibytes(usual)}",
             level=Level.WARNING,
             because=f"the job can only start on the {queue.nodes} nodes that have more",
             fix=f"`--memory {in_mebibytes(usual)}`",

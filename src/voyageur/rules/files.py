@@ -156,7 +156,8 @@ def quota(case: Case) -> Iterator[Finding]:
             what = f"{one.used} of {one.limit} are used on {one.place}, and the code needs {new}"
             yield QUOTA.broken(what, source=one.source)
         if one.files and one.file_limit and one.files + _FILES_OF_A_RUN > one.file_limit:
-            what = f"{one.files} of {one.file_limit} files are used on {one.place}, and a run makes about {_FILES_OF_A_RUN}"
+            used = f"{one.files} of {one.file_limit} files are used on {one.place}"
+            what = f"{used}, and a run makes about {_FILES_OF_A_RUN}"
             yield QUOTA.broken(what, source=one.source)
 
 

@@ -143,7 +143,7 @@ def gpu_spelling(case: Case) -> Iterator[Finding]:
             fix = f"ask with `{right}`" if right else "leave it out: GPUs come with the node"
             yield GPU_SPELLING.broken(f"{case.site.name} does not ask for GPUs with `{flag}`", fix=fix)
     if right and not said:
-        what = f"{gpus_text(case)} wanted, but sbatch is not asked for any"
+        what = f"the plan wants {gpus_text(case)}, but sbatch is not asked for any"
         yield GPU_SPELLING.broken(what, fix=f"ask with `{right}`", source=case.site.request.source)
 
 

@@ -128,7 +128,7 @@ def polling_advice(site: Site) -> Iterator[Finding]:
 
 
 def unanswered(case: Case) -> Iterator[Finding]:
-    for run in case.known.unanswered:
+    for run in case.known.unanswered if is_cluster(case) else ():
         what = f"nobody knows yet whether Slurm took {run}, an earlier run of this experiment"
         yield UNANSWERED.broken(what, fix=f"`voy status {run}`")
 

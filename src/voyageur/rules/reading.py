@@ -73,7 +73,7 @@ def in_mebibytes(size: Size) -> str:
 def of_memory(size: Size) -> str:
     """As people wrote it, and as Slurm counts it."""
     told = in_mebibytes(size)
-    return told if str(size) == told else f"{size} of memory, which is {told},"
+    return f"{told} of memory" if str(size) == told else f"{size} of memory ({told})"
 
 
 # ── the command ──────────────────────────────────────────────────────────────────────────────────────────────────────
