@@ -26,30 +26,32 @@ def command(as_json: bool, sarif: bool, strict: bool, **typed: Any) -> int:
     """
     from voyageur.commands.planning import plan_from
     from voyageur.findings import Level
-    from voyageur.rules import all_rules
-    from voyageur.show.findings import document, findings_text
+    from voyageur.rules import advice, all_rules
+    from voyageur.show.findings import advice_lines, document, findings_text, records
     from voyageur.show.sarif import sarif_document
     from voyageur.show.style import columns, has_colours
 
     planned = plan_from(Wish(**typed))
     every = find(planned)
     findings = tuple(finding for finding in every if finding.rule not in planned.ignored)
+    told = advice(planned.site, planned.ignored)
     if sarif:
         emit_json(sarif_document(findings, {rule.id: rule for rule in all_rules()}))
     elif as_json:
-        emit_json(document(findings, planned.site.name, ignored=len(every) - len(findings)))
+        counted = document(findings, planned.site.name, ignored=len(every) - len(findings))
+        emit_json({**counted, "advice": records(told)})
     else:
         text = findings_text(findings, planned.site.name, len(every) - len(findings), has_colours(), columns())
-        emit(text)
+        emit("\n".join([*advice_lines(told, planned.site.name, has_colours(), columns()), text]))
     grave = {Level.ERROR, Level.WARNING} if strict else {Level.ERROR}
     return int(any(finding.level in grave for finding in findings))
 
 
 def find(planned: Planned) -> tuple[Finding, ...]:
-    """What the site's rules say of the plan and of everybody, and what is found in the project's files."""
+    """What the site's rules say of the plan, and what is found in the project's files."""
     from voyageur.readiness import in_order, look
-    from voyageur.rules import advice, judge
+    from voyageur.rules import judge
 
     case, files = planned.case, planned.package.selection.files
     in_files = look(case.spec.project.root, files, case.spec, case.site, case.plan, case.known)
-    return in_order([*judge(case), *in_files, *advice(case.site)])
+    return in_order([*judge(case), *in_files])

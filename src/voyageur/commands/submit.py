@@ -16,7 +16,7 @@ from voyageur.show.output import aside, emit, emit_json
 @click.option("--json", "as_json", is_flag=True, help="run, job and folder as one JSON document")
 def command(as_json: bool, **typed: Any) -> None:
     """Submit a command to Slurm; prints the run's id and returns at once."""
-    from voyageur.commands import session
+    from voyageur.commands import etiquette, session
     from voyageur.commands.judging import refuse_errors, warn
     from voyageur.commands.planning import make_run, plan_from
     from voyageur.record import State, Verdict
@@ -24,6 +24,7 @@ def command(as_json: bool, **typed: Any) -> None:
     planned = plan_from(Wish(**typed))
     refuse_errors(planned.findings, planned.site)
     session.check_can_submit(planned.site)
+    etiquette.pause_before_submit(planned.site)
     run = make_run(planned)
     try:
         job = session.engine_for(planned.site).submit(run)

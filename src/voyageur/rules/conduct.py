@@ -116,14 +116,14 @@ def _allowance(site: Site) -> str:
 
 
 def login_node(site: Site) -> Iterator[Finding]:
-    if allowed := _allowance(site).removeprefix(", with "):
-        yield LOGIN_NODE.advice(f"on login nodes {allowed}", source=site.conduct.source)
-    if site.conduct.login_builds in (Welcome.DISCOURAGED, Welcome.FORBIDDEN):
-        how = site.conduct.login_builds.value
-        yield LOGIN_NODE.advice(f"building software on login nodes is {how}", source=site.conduct.source)
-    if site.conduct.crontab is Welcome.FORBIDDEN:
-        fix = "submit it when you are there, or ask for a way to come unattended"
-        yield LOGIN_NODE.advice("there is no crontab", fix=fix, source=site.conduct.source)
+    builds, timers = site.conduct.login_builds, site.conduct.crontab
+    told = [_allowance(site).removeprefix(", with ")]
+    if builds in (Welcome.DISCOURAGED, Welcome.FORBIDDEN):
+        told.append(f"building software is {builds.value}")
+    if timers is Welcome.FORBIDDEN:
+        told.append("there is no crontab")
+    if any(told):
+        yield LOGIN_NODE.advice(f"on login nodes: {', '.join(filter(None, told))}", source=site.conduct.source)
 
 
 _OF_AN_EDITOR = {"TERM_PROGRAM": "vscode"}
@@ -148,7 +148,8 @@ def transfers(site: Site) -> Iterator[Finding]:
     globus = f"Globus (`{site.access.globus}`)" if site.access.globus else ""
     ways = ", ".join([*doors, *([globus] if globus else [])])
     if ways:
-        yield TRANSFERS.advice(f"big transfers go through {ways}", fix=f"use {ways}", source=site.access.source)
+        above = f"transfers above {site.access.transfer_above}" if site.access.transfer_above else "big transfers"
+        yield TRANSFERS.advice(f"{above} do not go through login nodes", fix=f"use {ways}", source=site.access.source)
     if site.limits.transfers:
         what = f"at most {site.limits.transfers} transfers at a time"
         yield TRANSFERS.advice(what, fix="one transfer of an archive", source=site.limits.source)

@@ -48,8 +48,9 @@ _MEMORY = ("--mem", "--mem-per-cpu", "--mem-per-gpu")
 
 def forbidden_flag(case: Case) -> Iterator[Finding]:
     request, site = case.site.request, case.site.name
+    elsewhere = _MEMORY if request.memory in (Policy.FORBIDDEN, Policy.IGNORED) else ()
     for flag in _told(case):
-        if _is_one_of(flag, request.forbidden):
+        if _is_one_of(flag, request.forbidden) and not _is_one_of(flag, elsewhere):
             yield FORBIDDEN_FLAG.broken(f"{site} takes no `{flag}`", source=request.source)
     yield from _memory_flag(case)
     for name, policy in (("qos", request.qos), ("constraint", request.constraint)):
@@ -60,7 +61,7 @@ def forbidden_flag(case: Case) -> Iterator[Finding]:
 
 def _memory_flag(case: Case) -> Iterator[Finding]:
     request, resources = case.site.request, case.spec.resources
-    said = [flag for flag in _told(case) if _is_one_of(flag, _MEMORY) and not _is_one_of(flag, request.forbidden)]
+    said = [flag for flag in _told(case) if _is_one_of(flag, _MEMORY)]
     wish = resources.memory or resources.memory_per_gpu
     shown = said[0] if said else f"--memory {wish}" if wish and is_cluster(case) else None
     if shown and request.memory is Policy.FORBIDDEN:

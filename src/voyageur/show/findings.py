@@ -37,6 +37,14 @@ def finding_lines(finding: Finding, colours: bool, columns: int | None = None) -
     ]
 
 
+def advice_lines(advice: Sequence[Finding], site: str, colours: bool, columns: int | None = None) -> list[str]:
+    """What nobody has broken yet, in a line each; nothing where there is nothing to say."""
+    if not advice:
+        return []
+    lines = (line for told in advice for line in _wrapped("", f"{told.what}; {told.fix} [{told.rule}]", columns, "  "))
+    return [paint(f"good to know about {site}:", "bold", colours), *lines, ""]
+
+
 def finding_note(finding: Finding) -> str:
     """One line, for standard error."""
     return one_line(f"{finding.level.value}: {finding.what}; fix: {finding.fix} [{finding.rule}]")
