@@ -49,9 +49,12 @@ def command(as_json: bool, sarif: bool, strict: bool, **typed: Any) -> int:
 
 def find(planned: Planned) -> tuple[Finding, ...]:
     """What the site's rules say of the plan, and what is found in the project's files."""
+    from msgspec.structs import replace
+
+    from voyageur.commands.knowing import with_software
     from voyageur.readiness import in_order, look
     from voyageur.rules import judge
 
-    case, files = planned.case, planned.package.selection.files
+    case, files = replace(planned.case, known=with_software(planned)), planned.package.selection.files
     in_files = look(case.spec.project.root, files, case.spec, case.site, case.plan, case.known)
     return in_order([*judge(case), *in_files])

@@ -12,7 +12,8 @@ from msgspec.structs import replace
 from voyageur import places
 from voyageur.commands import session
 from voyageur.commands.checking import check_command, check_site_name, path_notes, site_table_notes
-from voyageur.commands.judging import ignored_rules, known_of
+from voyageur.commands.judging import ignored_rules
+from voyageur.commands.knowing import known_of
 from voyageur.commands.options import Wish
 from voyageur.errors import SpecError
 from voyageur.findings import Finding
