@@ -13,11 +13,6 @@ from voyageur.show.output import aside
 from voyageur.site import Site
 from voyageur.spec import Spec
 from voyageur.spec.keys import nearest
-from voyageur.units import Duration
-
-_LATELY, _DAY = 600.0, 86_400.0  # seconds
-_REMEMBERED = 5  # runs
-_PATIENCE = Duration(5)
 
 
 def check_ignored(ignored: Iterable[str], source: str) -> None:
@@ -26,13 +21,8 @@ def check_ignored(ignored: Iterable[str], source: str) -> None:
     for name in ignored:
         if name not in known:
             guess = nearest(name, known)
-            raise SpecError(
-                f"there is no rule `{name}`",
-                facts=[f"given by {source}"],
-                hint=f"did you mean `--ignore {guess}`?"
-                if guess
-                else "the page `Rules` of the documentation lists them",
-            )
+            hint = f"did you mean `{guess}`?" if guess else "the page `Rules` of the documentation lists them"
+            raise SpecError(f"there is no rule `{name}`", facts=[f"given by {source}"], hint=hint)
 
 
 def ignored_rules(wish: Wish, spec: Spec) -> tuple[str, ...]:

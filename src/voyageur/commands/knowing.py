@@ -148,10 +148,10 @@ def _past_run(entry: Entry) -> PastRun | None:
 def _unanswered(plan: Plan) -> Iterator[str]:
     """Runs of the same command whose answer was lost, and of which nothing was heard since."""
     folder = Path(plan.folders.run).parent
-    for path in sorted(folder.glob(f"{plan.identity.slug}-*")) if folder.is_dir() else ():
-        if time.time() - path.stat().st_mtime > _DAY:
-            continue
-        with contextlib.suppress(RunError):
+    for path in sorted(folder.glob(f"{plan.identity.slug}-*")):
+        with contextlib.suppress(RunError, OSError):
+            if time.time() - path.stat().st_mtime > _DAY:
+                continue
             run = load(path)
             waits = run.job is None and without_asking(run) is None and run.last("answer lost")
             if waits and run.record.command == plan.command:

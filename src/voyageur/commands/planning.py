@@ -112,7 +112,7 @@ def surroundings(spec: Spec, site: Site) -> Surroundings:
         None,
     )
     return Surroundings(
-        scratch=places.scratch_folder(spec.scratch, site.storage.scratch, environment),
+        scratch=places.scratch_folder(spec.scratch, _site_scratch(spec, site), environment),
         active_venv=environment.get("VIRTUAL_ENV") or _venv_on_path(),
         project_venv=str(own) if own else None,
         conda=environment.get("CONDA_PREFIX"),
@@ -132,6 +132,12 @@ def with_allowance(around: Surroundings, site: Site) -> Surroundings:
     told = ask_balances(here, site, patience)
     balances = (*charged.balances, *(balance for one in told for balance in one.balances))
     return replace(around, accounts=charged.accounts, balances=balances)
+
+
+def _site_scratch(spec: Spec, site: Site) -> str:
+    """Some sites have a folder for each account and none for each user."""
+    scratch = site.storage.scratch
+    return scratch.replace("{account}", spec.account) if spec.account else scratch if "{account}" not in scratch else ""
 
 
 def _venv_on_path() -> str | None:

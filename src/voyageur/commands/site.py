@@ -8,6 +8,8 @@ from voyageur.commands.lazy import Lazy
 
 SUBVERBS = {
     "accounts": "what may be charged, fair shares, and which one a plan would choose",
+    "list": "all profiles: in production or retired, and how old their facts are",
+    "show": "one page about a cluster",
     "detect": "which cluster this machine is, and by which signs",
 }
 

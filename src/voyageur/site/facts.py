@@ -128,13 +128,13 @@ class Use(enum.Enum):
 
 
 class Place(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A file system as its users see it. `path` may hold variables of the shell.
+    """A file system as its users see it. `path` may hold variables of the shell and `{account}`; empty is not known.
 
     `size` and `files` cannot be exceeded; `soft_size` and `soft_files` can, for as long as `grace`.
     """
 
     name: str
-    path: str = ""
+    path: str
     size: Size | None = None
     files: int | None = None
     soft_size: Size | None = None
@@ -197,13 +197,17 @@ class Welcome(enum.Enum):
 
 
 class Software(Facts, frozen=True, kw_only=True):
-    """`purge`: may a script start with `module purge`? `blocked`: modules, or their beginnings, that are refused."""
+    """`purge`: may a script start with `module purge`? `blocked`: modules, or their beginnings, that are refused.
+
+    `standard_loaded`: are `modules` there before a job loads any?
+    """
 
     modules: tuple[str, ...] = ()
     before_environment: tuple[str, ...] = ()
     blocked: tuple[str, ...] = ()
     system: str | None = None
     purge: bool = True
+    standard_loaded: bool = True
     pythons: tuple[str, ...] = ()
     wheelhouse: bool = False
     wheels_command: str | None = None

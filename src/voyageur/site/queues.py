@@ -38,8 +38,12 @@ class Gpu(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     def is_called(self, name: str | None) -> bool:
         return name in (None, self.name, *self.also)
 
-    def allows(self, count: int) -> bool:
-        return (not self.per_node or count <= self.per_node) and (not self.counts or count in self.counts)
+    def allows(self, count: int, nodes: int = 1) -> bool:
+        counts = self.counts_on(nodes)
+        return (not self.per_node or count <= self.per_node) and (not counts or count in counts)
+
+    def counts_on(self, nodes: int) -> tuple[int, ...]:
+        return self.counts_multinode if nodes > 1 and self.counts_multinode else self.counts
 
 
 class Purpose(enum.Enum):
@@ -97,9 +101,9 @@ class Partition(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     charge: float = 1.0
     note: str = ""
 
-    def gpu(self, name: str | None, count: int) -> Gpu | None:
+    def gpu(self, name: str | None, count: int, nodes: int = 1) -> Gpu | None:
         """A kind of GPU of which one node has so many, whole ones before slices."""
-        fitting = [gpu for gpu in self.gpus if gpu.is_called(name) and gpu.allows(count)]
+        fitting = [gpu for gpu in self.gpus if gpu.is_called(name) and gpu.allows(count, nodes)]
         return min(fitting, key=lambda gpu: gpu.slice, default=None)
 
     def cpus_with(self, gpu: Gpu) -> int:
