@@ -111,6 +111,8 @@ def sightings_of(name: str, node: ast.Call, context: Context) -> Iterator[Sighti
         yield from _process(name, node, context)
     elif name in _CORES:
         yield context.seen(Kind.CORES, name)
+    elif name == "os.sched_getaffinity":
+        yield context.seen(Kind.OWN_CORES, name)
     elif name in _POOLS:
         yield from _pool(name, node, context)
     elif last == "DataLoader" and not name.startswith("~"):
@@ -152,14 +154,14 @@ def _notebook_command(name: str, node: ast.Call, context: Context) -> Iterator[S
 
 
 def _process(name: str, node: ast.Call, context: Context) -> Iterator[Sighting]:
-    yield context.seen(Kind.STARTS, name)
     first = node.args[0] if node.args else next((word.value for word in node.keywords if word.arg == "args"), None)
+    known = context.literal(first)
     if isinstance(first, ast.List | ast.Tuple):
-        words = [_word(part, context) for part in first.elts]
-        for deed in deeds(words):
-            yield context.seen(deed.kind, deed.name, text=deed.text, family=deed.family)
-    elif known := context.literal(first):
-        yield from _shell(known[0], context)
+        found = deeds([_word(part, context) for part in first.elts])
+        told = [context.seen(deed.kind, deed.name, text=deed.text, family=deed.family) for deed in found]
+    else:
+        told = list(_shell(known[0], context)) if known else []
+    yield from told or [context.seen(Kind.STARTS, name)]  # nobody knows what
 
 
 def _word(node: ast.expr, context: Context) -> str:
@@ -248,13 +250,16 @@ def _names_weights(words: dict[str, ast.expr]) -> bool:
 def _lasting(name: str, last: str, node: ast.Call, context: Context) -> Iterator[Sighting]:
     words = {word.arg: word.value for word in node.keywords if word.arg}
     if (strong := libraries.saves(name, last)) is not None:
-        yield context.seen(Kind.STRONG_SAVE if strong else Kind.WEAK_SAVE, name)
+        family = libraries.format_of(name)
+        yield context.seen(Kind.STRONG_SAVE if strong else Kind.WEAK_SAVE, name, family=family)
     if name in ("open", "gzip.open", "io.open") or last == "open":
         mode = node.args[1] if len(node.args) > 1 else words.get("mode")
         if isinstance(mode, ast.Constant) and str(mode.value)[:1] in ("w", "a", "x"):
             yield context.seen(Kind.WEAK_SAVE, name)
+    if last == "backward":
+        yield context.seen(Kind.TRAINS, name)
     if libraries.loads(name, last):
-        yield context.seen(Kind.LOAD, name)
+        yield context.seen(Kind.LOAD, name, family=libraries.format_of(name))
     for word in libraries.RESUME_WORDS & words.keys():
         value = words[word]
         if not (isinstance(value, ast.Constant) and value.value in (None, False)):

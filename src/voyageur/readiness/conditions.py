@@ -49,6 +49,20 @@ def never(test: ast.expr) -> bool:
     return name == "TYPE_CHECKING"
 
 
+def catches(handlers: Sequence[ast.ExceptHandler]) -> bool:
+    """Whether what goes wrong is taken for no harm: not where only ^C is caught, or all is raised again."""
+    return any(not _is_exit(handler.type) and not _raises(handler.body) for handler in handlers)
+
+
+def _is_exit(kind: ast.expr | None) -> bool:
+    names = kind.elts if isinstance(kind, ast.Tuple) else [kind]
+    return all(isinstance(name, ast.Name) and name.id in ("KeyboardInterrupt", "SystemExit") for name in names)
+
+
+def _raises(body: Sequence[ast.stmt]) -> bool:
+    return bool(body) and (isinstance(body[-1], ast.Raise) or (leaves(body[-1:]) and isinstance(body[-1], ast.Expr)))
+
+
 def leaves(body: Sequence[ast.stmt]) -> bool:
     last = body[-1] if body else None
     if isinstance(last, ast.Expr) and isinstance(last.value, ast.Call):

@@ -21,6 +21,7 @@ _TK = "take windows out of the path of the job: options for what they ask, files
 _QT = 'QT_QPA_PLATFORM = "offscreen" in [env] variables, and take windows out of the path of the job'
 _PLOTLY = "fig.write_html('figure.html'), or fig.write_image('figure.png')"
 
+_TURTLE = Display("draw with matplotlib or PIL, and save the picture into a file")
 _FIGURE = Display(_SAVE, dies=False, unless="MPLBACKEND")
 _WINDOW = Display(_TK)
 _QT_WINDOW = Display(_QT, unless="QT_QPA_PLATFORM")
@@ -49,6 +50,10 @@ EXACT = {
     "bokeh.plotting.show": Display("bokeh.plotting.save(figure, 'figure.html')", dies=False),
     "bokeh.io.show": Display("bokeh.io.save(figure, 'figure.html')", dies=False),
     "webbrowser.open": Display("write what it would show into a file", dies=False),
+    "turtle.Turtle": _TURTLE,
+    "turtle.Screen": _TURTLE,
+    "turtle.forward": _TURTLE,
+    "turtle.done": _TURTLE,
     "napari.run": _WINDOW,
     "napari.Viewer": _WINDOW,
 }
@@ -61,7 +66,6 @@ _ENDS = (
     ("tkinter.filedialog.", "", _WINDOW),
     ("tkinter.messagebox.", "", _WINDOW),
     ("tkinter.simpledialog.", "", _WINDOW),
-    ("turtle.", "", Display("draw with matplotlib or PIL, and save the picture into a file")),
     ("pyautogui.", "", _WINDOW),
 )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from voyageur.readiness.listed import listed
 
 # Written with these: states, models, results.
@@ -24,8 +26,10 @@ SELF_SAVING = listed("fairseq mmengine detectron2 ray composer megatron stable_b
 WEAK_SAVES = listed("json.dump sqlite3.connect h5py.File netCDF4.Dataset numpy.savetxt shutil.copy yaml.dump")
 WEAK_SAVE_ENDS = listed(
     "write_text write_bytes save to_csv to_parquet to_hdf to_json to_pickle to_netcdf to_zarr writerow writerows"
-    " savefig imwrite imsave write_parquet write_csv SummaryWriter"
+    " savefig imwrite imsave save_image write_parquet write_csv SummaryWriter"
 )
+# Whoever trains a model and writes only these has lost it in the end.
+PICTURES_AND_TABLES = listed("savefig imwrite imsave save_image to_csv writerow writerows SummaryWriter savetxt")
 LOADS = listed("torch.load numpy.load pickle.load joblib.load dill.load safetensors.torch.load_file")
 LOAD_ENDS = listed(
     "load_state_dict load_checkpoint load_weights load_model load_state restore restore_checkpoint from_checkpoint"
@@ -45,6 +49,15 @@ def is_trainer(name: str, last: str) -> bool:
     return last in TRAINERS and name.startswith(_FRAMEWORKS)
 
 
+def format_of(name: str) -> str:
+    """Whose files these are: what numpy loads was not saved by torch. Empty: anybody's."""
+    return name.partition(".")[0] if name in STRONG_SAVES or name in LOADS else ""
+
+
+def keeps_state(name: str) -> bool:
+    return name.rpartition(".")[2] not in PICTURES_AND_TABLES
+
+
 def loads(name: str, last: str) -> bool:
     return name in LOADS or last in LOAD_ENDS
 
@@ -61,7 +74,7 @@ SPREADING = (
     "torch.nn.DataParallel",
     "torch.nn.parallel",
     "torch.cuda.device_count",
-    "torch.multiprocessing.spawn",
+    "torch.multiprocessing",
     "tensorflow.distribute",
     "transformers.Trainer",
     "transformers.Seq2SeqTrainer",
@@ -70,6 +83,19 @@ SPREADING = (
     "dask_cuda",
 )
 SPREADING_ENDS = frozenset({"DistributedDataParallel", "FullyShardedDataParallel", "DataParallel", "MirroredStrategy"})
+# These start their own processes, or use all GPUs from one; the others want a launcher that starts one for each.
+SELF_SPREADING_IMPORTS = listed("lightning pytorch_lightning jax flax ray dask vllm submitit composer detectron2 trl")
+SELF_SPREADING = (
+    "torch.nn.DataParallel",
+    "torch.cuda.device_count",
+    "torch.multiprocessing",
+    "multiprocessing",
+    "tensorflow.distribute",
+    "transformers.",
+    "cupy.cuda",
+    "dask_cuda",
+    "CUDA_VISIBLE_DEVICES",
+)
 RANK_VARIABLES = listed(
     "SLURM_PROCID SLURM_LOCALID SLURM_NTASKS SLURM_STEP_NUM_TASKS RANK LOCAL_RANK WORLD_SIZE CUDA_VISIBLE_DEVICES"
     " OMPI_COMM_WORLD_RANK PMI_RANK SLURM_NODEID"
@@ -91,3 +117,6 @@ PLAIN_LIBRARIES = listed(
     " wandb omegaconf hydra docopt fire typer jsonlines ujson orjson plotly bokeh shapely geopandas rasterio"
     " astropy Bio cv2 voyageur mlflow comet_ml neptune datasets huggingface_hub tkinter pygame gdown wget"
 )
+
+# Their names are not those of the project.
+LIBRARIES = GPU_LIBRARIES | PLAIN_LIBRARIES | SPREADING_IMPORTS | sys.stdlib_module_names

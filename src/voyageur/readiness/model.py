@@ -17,8 +17,10 @@ class Kind(enum.Enum):
     STRONG_SAVE = "strong save"  # what only checkpoints and results are written with
     WEAK_SAVE = "weak save"  # any file that is written
     LOAD = "load"
+    TRAINS = "trains"
     WORKERS = "workers"
     CORES = "cores"
+    OWN_CORES = "own cores"  # those that the job has
     SPREADS = "spreads"  # over several GPUs, or ranks
     STARTS = "starts"  # another program
     CONDA = "conda"
@@ -26,6 +28,9 @@ class Kind(enum.Enum):
     ACCOUNT = "account"
     DOS = "dos line ends"
     HIDDEN = "hidden character"
+
+
+MAIN = "__main__"  # the owner of what only a program that is started does
 
 
 class Guard(Struct, frozen=True, kw_only=True):
@@ -75,14 +80,19 @@ class Import(Struct, frozen=True, kw_only=True):
 
 
 class Module(Struct, frozen=True, kw_only=True):
-    """One file. `problem` says why it could not be read, and where."""
+    """One file. `problem` says why it could not be read, and where.
+
+    `used`: the names in each function and class, in the module itself (empty), and below `if __name__ == "__main__"`;
+    `surely_used` without those that stand under a condition.
+    """
 
     file: str
     language: str
     sightings: tuple[Sighting, ...] = ()
     imports: tuple[Import, ...] = ()
     options: tuple[Option, ...] = ()
-    used: frozenset[str] = frozenset()
+    used: dict[str, frozenset[str]] = {}
+    surely_used: dict[str, frozenset[str]] = {}
     silenced: dict[int, tuple[str, ...]] = {}
     problem: str = ""
     problem_line: int | None = None

@@ -36,7 +36,8 @@ def _source(cell: Any) -> list[tuple[str, bool]]:
     if not isinstance(cell, dict):
         return []
     source = cell.get("source", "")
-    whole = source if isinstance(source, str) else "".join(part for part in source if isinstance(part, str))
+    parts = source if isinstance(source, list) else [source]
+    whole = "".join(part for part in parts if isinstance(part, str))
     is_code = cell.get("cell_type") == "code" and not whole.lstrip().startswith("%%")
     return [(line, is_code) for line in whole.split("\n")]
 

@@ -94,7 +94,7 @@ def _deed(program: str, words: list[str]) -> Deed | None:
 def _other(program: str, second: str, words: list[str], line: str) -> Deed | None:
     if program in ("wget", "curl"):
         address = next((word for word in words if "://" in word), "")
-        return Deed(Kind.DOWNLOAD, program, address, "url") if is_address(address) else None
+        return Deed(Kind.DOWNLOAD, program, line, "url") if is_address(address) else None
     if program == "gdown":
         return Deed(Kind.DOWNLOAD, program, line, "url")
     if family := _FETCHERS.get((program, second)):

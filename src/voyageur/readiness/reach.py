@@ -13,7 +13,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from voyageur.readiness.model import Import, Kind, Module
+from voyageur.readiness.model import Import, Kind, Module, Sighting
 from voyageur.readiness.programs import deeds
 from voyageur.readiness.shell import commands
 from voyageur.readiness.sources import language_of, read_files
@@ -24,10 +24,15 @@ _SOME_CODE = (".py", ".sh", ".ipynb")
 
 
 class Reached(Struct, frozen=True, kw_only=True):
-    """`entries`: what the command starts. Where none is found, all of the project is looked at, and blamed less."""
+    """`entries`: what the command starts. Where none is found, all of the project is looked at, and blamed less.
+
+    `started`: those files that run as programs; `called`: functions that an installed command calls.
+    """
 
     modules: tuple[Module, ...]
     entries: tuple[str, ...]
+    started: frozenset[str]
+    called: frozenset[str]
 
 
 def reach(root: Path, files: Sequence[str], command: Sequence[str], start_in: str) -> Reached:
@@ -38,7 +43,8 @@ def reach(root: Path, files: Sequence[str], command: Sequence[str], start_in: st
     else:
         search.follow([file for file in files if file.endswith(".py") and not is_aside(file)])
     modules = tuple(search.read.values())
-    return Reached(modules=modules, entries=tuple(entries))
+    started = frozenset({*search.started, *(entries or search.read)})
+    return Reached(modules=modules, entries=tuple(entries), started=started, called=frozenset(search.called))
 
 
 def is_aside(file: str) -> bool:
@@ -53,6 +59,8 @@ class _Search:
         self.files = frozenset(files)
         self.start_in = start_in
         self.read: dict[str, Module] = {}
+        self.started: set[str] = set()
+        self.called: set[str] = set()
         self._packages: dict[str, list[str]] = {}
         self._roots = self._source_roots(files)
 
@@ -92,7 +100,9 @@ class _Search:
             target = str(scripts.get(os.path.basename(program), ""))
         except (OSError, ValueError, AttributeError):
             return []
-        return self._resolve(target.partition(":")[0], "") if target else []
+        module, _, function = target.partition(":")
+        self.called.add(function.partition(".")[0])
+        return self._resolve(module, "") if module else []
 
     # ── imports ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -111,10 +121,15 @@ class _Search:
             yield from self._imported(each, module.file)
         for sighting in module.sightings:
             if sighting.kind is Kind.STARTS and sighting.text:
-                if sighting.name == "python -m":
-                    yield from self._resolve(sighting.text, module.file)
-                elif file := self._file(sighting.text) or self._beside(sighting.text, module.file):
-                    yield file
+                found = self._program(sighting, module.file)
+                self.started.update(found)
+                yield from found
+
+    def _program(self, sighting: Sighting, starter: str) -> list[str]:
+        if sighting.name == "python -m":
+            return self._resolve(sighting.text, starter)
+        file = self._file(sighting.text) or self._beside(sighting.text, starter)
+        return [file] if file else []
 
     def _beside(self, name: str, starter: str) -> str | None:
         beside = os.path.normpath(os.path.join(os.path.dirname(starter), name))

@@ -6,9 +6,9 @@ import ast
 from collections.abc import Callable, Iterator, Sequence
 
 from voyageur.readiness.calls import Context, is_talk, path_sightings, sightings_of
-from voyageur.readiness.conditions import guard_of, is_main, leaves, never
-from voyageur.readiness.libraries import RANK_VARIABLES, SPREADING, SPREADING_ENDS
-from voyageur.readiness.model import Guard, Import, Kind, Module, Option, Sighting
+from voyageur.readiness.conditions import catches, guard_of, is_main, leaves, never
+from voyageur.readiness.libraries import LIBRARIES, RANK_VARIABLES, SPREADING, SPREADING_ENDS
+from voyageur.readiness.model import MAIN, Guard, Import, Kind, Module, Option, Sighting
 from voyageur.readiness.names import OWN, Scopes
 from voyageur.readiness.options import option_of
 
@@ -32,7 +32,8 @@ class Reader:
         self.sightings: list[Sighting] = []
         self.imports: list[Import] = []
         self.options: list[Option] = []
-        self.used: set[str] = set()
+        self.used: dict[str, set[str]] = {"": set()}
+        self.surely_used: dict[str, set[str]] = {"": set()}
         self._scopes = Scopes()
         self._guards: tuple[Guard, ...] = ()
         self._owner = ""
@@ -188,7 +189,7 @@ class Reader:
         while True:
             self._expression(statement.test)
             if is_main(statement.test):
-                self._block(statement.body)
+                self._main(statement.body)
             elif not never(statement.test):
                 self._under(guard_of(statement.test, self._scopes), statement.body)
             rest = statement.orelse
@@ -201,8 +202,14 @@ class Reader:
             break
         self._guards = before
 
+    def _main(self, body: Sequence[ast.stmt]) -> None:
+        owner = self._owner
+        self._owner = owner or MAIN
+        self._block(body)
+        self._owner = owner
+
     def _try(self, statement: ast.Try) -> None:
-        self._under(_TRY if statement.handlers else None, statement.body)
+        self._under(_TRY if catches(statement.handlers) else None, statement.body)
         for handler in statement.handlers:
             if handler.type:
                 self._expression(handler.type)
@@ -271,7 +278,8 @@ class Reader:
 
     def _expression(self, root: ast.AST) -> None:
         stack: list[ast.AST] = [root]
-        pop, push, extend, used = stack.pop, stack.append, stack.extend, self.used
+        pop, push, extend = stack.pop, stack.append, stack.extend
+        used = (self.used if self._guards else self.surely_used).setdefault(self._owner, set())
         while stack:
             node = pop()
             kind = type(node)
@@ -281,8 +289,10 @@ class Reader:
                 if node.value in RANK_VARIABLES:  # type: ignore[attr-defined]
                     self._note(Kind.SPREADS, node, node.value)  # type: ignore[attr-defined]
             elif kind is ast.Attribute:
-                used.add(node.attr)  # type: ignore[attr-defined]
-                push(node.value)  # type: ignore[attr-defined]
+                inner = node.value  # type: ignore[attr-defined]
+                if inner.__class__ is not ast.Name or not self._is_library(inner.id):
+                    used.add(node.attr)  # type: ignore[attr-defined]
+                push(inner)
             else:
                 if kind is ast.Call:
                     self._call(node)  # type: ignore[arg-type]
@@ -292,6 +302,10 @@ class Reader:
                         extend(part for part in value if isinstance(part, ast.AST))
                     elif isinstance(value, ast.AST):
                         push(value)
+
+    def _is_library(self, name: str) -> bool:
+        """`cv2.imshow` names no function of the project that is called `imshow`."""
+        return self._scopes.meaning(name).partition(".")[0] in LIBRARIES
 
     def _call(self, node: ast.Call) -> None:
         name = self._scopes.dotted(node.func)
@@ -319,22 +333,25 @@ class Reader:
 def module_of(file: str, tree: ast.Module, language: str, silenced: dict[int, tuple[str, ...]]) -> Module:
     reader = Reader()
     reader.read(tree)
+    surely = {owner: frozenset(names) for owner, names in reader.surely_used.items()}
+    owners = surely.keys() | reader.used.keys()
     return Module(
         file=file,
         language=language,
         sightings=tuple(_once(reader.sightings)),
         imports=tuple(reader.imports),
         options=tuple(reader.options),
-        used=frozenset(reader.used),
+        used={owner: surely.get(owner, frozenset()) | reader.used.get(owner, set()) for owner in owners},
+        surely_used=surely,
         silenced=silenced,
     )
 
 
 def _once(sightings: list[Sighting]) -> Iterator[Sighting]:
-    """A constant that three calls use is one path."""
+    """A constant that three calls use is one path, and so is what one of them makes longer."""
     seen = set()
     for sighting in sightings:
-        mark = (sighting.kind, sighting.line, sighting.name if sighting.kind is not Kind.PATH else sighting.text)
+        mark = (sighting.kind, sighting.line, sighting.name if sighting.kind is not Kind.PATH else sighting.text[:8])
         if mark not in seen:
             seen.add(mark)
             yield sighting

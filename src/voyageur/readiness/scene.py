@@ -10,7 +10,8 @@ from pathlib import Path
 
 from voyageur.findings import Finding, Level
 from voyageur.plan import Plan
-from voyageur.readiness.model import Kind, Module, Option, Sighting
+from voyageur.readiness.listed import listed
+from voyageur.readiness.model import MAIN, Guard, Kind, Module, Option, Sighting
 from voyageur.readiness.reach import Reached
 from voyageur.rules.model import Known, Rule
 from voyageur.rules.project import at
@@ -18,6 +19,14 @@ from voyageur.site import Partition, Site
 from voyageur.spec import Spec
 
 EXISTS_WORDS = frozenset({"exists", "isdir", "isfile", "is_dir", "is_file", "listdir", "lexists", "-f", "-d", "-e"})
+
+RANK_WORDS = listed(
+    "rank local_rank global_rank world_rank is_main_process is_master master_process is_global_zero main_process"
+    " is_local_main_process process_index"
+)
+_AROUND_RANKS = listed(
+    "args self opt options config cfg trainer dist get_rank accelerator fabric hvd torch distributed"
+)
 
 
 class Scene:
@@ -38,16 +47,38 @@ class Scene:
         """In order of the files; without what no line calls, and what stands below a switch that is off."""
         for module in self.reached.modules:
             for sighting in module.sightings:
-                if sighting.kind in kinds and self._is_called(sighting) and self._is_switched_on(sighting):
+                if sighting.kind in kinds and self._is_called(module, sighting) and self._is_switched_on(sighting):
                     yield module, sighting
 
-    def _is_called(self, sighting: Sighting) -> bool:
-        return not sighting.owner or sighting.owner in self._used
+    def _is_called(self, module: Module, sighting: Sighting, *, surely: bool = False) -> bool:
+        if sighting.owner in ("", MAIN):
+            return not sighting.owner or module.file in self.reached.started
+        return sighting.owner in (self._surely_used if surely else self._used)
 
     @cached_property
     def _used(self) -> frozenset[str]:
-        """Also by the name of a command that pyproject.toml makes of it."""
-        return frozenset({"main"}).union(*(module.used for module in self.reached.modules))
+        return self._followed([(module.file, module.used) for module in self.reached.modules])
+
+    @cached_property
+    def _surely_used(self) -> frozenset[str]:
+        """Without those that are only called under a condition."""
+        return self._followed([(module.file, module.surely_used) for module in self.reached.modules])
+
+    def _followed(self, uses: list[tuple[str, dict[str, frozenset[str]]]]) -> frozenset[str]:
+        """All names that are come across from the programs' own lines, through the functions and classes they name."""
+        inside: dict[str, set[str]] = {}
+        names = set(self.reached.called)
+        for file, used in uses:
+            names |= used.get("", frozenset())
+            names |= used.get(MAIN, frozenset()) if file in self.reached.started else frozenset()
+            for owner, found in used.items():
+                inside.setdefault(owner, set()).update(found)
+        waiting = names & inside.keys()
+        while waiting:
+            more = set().union(*(inside.pop(owner) for owner in waiting))
+            names |= more
+            waiting = more & inside.keys()
+        return frozenset(names)
 
     def _is_switched_on(self, sighting: Sighting) -> bool:
         return all(self._value(guard.option) in (None, guard.positive) for guard in sighting.guards)
@@ -146,11 +177,19 @@ class Scene:
         fix: str | None = None,
         because: str | None = None,
     ) -> Finding:
-        """An error only where the program is surely reached, and nobody catches what happens."""
-        caught = any(guard.words == ("try",) for guard in sighting.guards)
-        if level is Level.ERROR and (caught or not self.reached.entries):
+        """An error only where the program surely gets to, and where nobody catches what happens."""
+        if level is Level.ERROR and not self._is_sure(module, sighting):
             level = Level.WARNING
         return at(level, rule, because).broken(what, fix=fix, file=module.file, line=sighting.line)
+
+    def _is_sure(self, module: Module, sighting: Sighting) -> bool:
+        told = all(self._is_told(guard) for guard in sighting.guards)
+        return bool(self.reached.entries) and told and self._is_called(module, sighting, surely=True)
+
+    def _is_told(self, guard: Guard) -> bool:
+        """A switch that is on, or the question for the first of several ranks and nothing else."""
+        first = bool(RANK_WORDS.intersection(guard.words)) and set(guard.words) <= RANK_WORDS | _AROUND_RANKS
+        return first or self._value(guard.option) == guard.positive
 
     def is_in_project(self, path: str) -> bool:
         root = str(self.root)
@@ -159,6 +198,10 @@ class Scene:
 
 def guard_words(sighting: Sighting) -> frozenset[str]:
     return frozenset(word for guard in sighting.guards for word in guard.words)
+
+
+def quoted(text: str) -> str:
+    return f"'{short(text)}'"
 
 
 def short(text: str, most: int = 60) -> str:

@@ -130,6 +130,5 @@ def _own(folder: str) -> tuple[int, list[str]]:
 
 
 def _is_foreign(entry: os.DirEntry[str]) -> bool:
-    return (
-        entry.name in NEVER or os.path.exists(f"{entry.path}/pyvenv.cfg") or os.path.isdir(f"{entry.path}/conda-meta")
-    )
+    marks = (f"{entry.path}/pyvenv.cfg", f"{entry.path}/conda-meta")
+    return entry.name in NEVER or any(os.path.exists(mark) for mark in marks)

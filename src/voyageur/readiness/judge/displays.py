@@ -16,17 +16,10 @@ _MAGIC = Display("`%matplotlib inline`, or no such line at all", dies=False)
 
 
 def windows(scene: Scene) -> Iterator[Finding]:
-    seen_of: set[tuple[str, str]] = set()
     for module, sighting in scene.seen(Kind.DISPLAY):
         display = _display(module, sighting)
-        kind = sighting.name.partition(".")[0]
-        if (
-            display is None
-            or _is_harmless(scene, sighting, display)
-            or (kind == "turtle" and (module.file, kind) in seen_of)
-        ):
+        if display is None or _is_harmless(scene, sighting, display):
             continue
-        seen_of.add((module.file, kind))
         level = Level.ERROR if display.dies else Level.WARNING
         yield scene.finding(level, GRAPHICAL_DISPLAY, module, sighting, _what(sighting), display.fix)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from voyageur.findings import Finding
-from voyageur.readiness.libraries import GPU_LIBRARIES, PLAIN_LIBRARIES, SELF_SAVING, SPREADING_IMPORTS
+from voyageur.readiness.libraries import GPU_LIBRARIES, PLAIN_LIBRARIES, SELF_SAVING, SPREADING_IMPORTS, keeps_state
 from voyageur.readiness.model import Kind
 from voyageur.readiness.scene import Scene
 from voyageur.rules.project import NO_CHECKPOINT, NO_RESUME
@@ -19,11 +19,14 @@ def checkpoints(scene: Scene) -> Iterator[Finding]:
     reason, program = _reason(scene), scene.program
     if not reason or program is None or scene.starts_others or unknown_libraries(scene) or _saves_itself(scene):
         return
-    strong = next(scene.seen(Kind.STRONG_SAVE), None)
-    if strong is None and next(scene.seen(Kind.WEAK_SAVE), None) is None:
-        yield NO_CHECKPOINT.broken(f"{program.file} saves nothing, and {reason}", file=program.file)
-    elif strong is not None and next(scene.seen(Kind.LOAD), None) is None and not _has_resume(scene):
-        module, sighting = strong
+    strong = list(scene.seen(Kind.STRONG_SAVE))
+    trains = next(scene.seen(Kind.TRAINS), None) is not None
+    weak = [each for _, each in scene.seen(Kind.WEAK_SAVE) if not trains or keeps_state(each.name)]
+    if not strong and not weak:
+        what = f"{program.file} {'trains and saves no model' if trains else 'saves nothing'}, and {reason}"
+        yield NO_CHECKPOINT.broken(what, file=program.file)
+    elif strong and not _loads(scene, {sighting.family for _, sighting in strong}):
+        module, sighting = strong[0]
         what = f"{sighting.name}() saves, but nothing is ever loaded, and {reason}"
         yield NO_RESUME.broken(what, file=module.file, line=sighting.line)
 
@@ -44,5 +47,8 @@ def _saves_itself(scene: Scene) -> bool:
     return bool(SELF_SAVING & scene.imported.keys())
 
 
-def _has_resume(scene: Scene) -> bool:
-    return any("resume" in name.lower() for name in scene.options)
+def _loads(scene: Scene, formats: set[str]) -> bool:
+    """What was saved, in one of these formats; an option to resume will do, too."""
+    if any("resume" in name.lower() for name in scene.options):
+        return True
+    return any(not each.family or each.family in formats or "" in formats for _, each in scene.seen(Kind.LOAD))

@@ -10,7 +10,7 @@ from voyageur.readiness.downloads import FAMILIES, host_of, is_address
 from voyageur.readiness.judge.paths import place_of
 from voyageur.readiness.model import Kind, Module, Sighting
 from voyageur.readiness.programs import host as host_in
-from voyageur.readiness.scene import EXISTS_WORDS, Scene, guard_words, short
+from voyageur.readiness.scene import EXISTS_WORDS, Scene, guard_words, quoted, short
 from voyageur.rules.project import (
     CONDA_DISCOURAGED,
     DOWNLOADS_AT_RUN_TIME,
@@ -38,7 +38,7 @@ def level_of_network(scene: Scene, host: str) -> Level | None:
     if allowed:
         loaded = network.proxy_module is None or network.proxy_module in scene.plan.modules.value
         return None if loaded else Level.WARNING
-    return Level.ERROR if network.proxy_hosts and host else Level.WARNING
+    return Level.ERROR if network.proxy_hosts else Level.WARNING
 
 
 # ── data and models ──────────────────────────────────────────────────────────────────────────────────────────────────
@@ -94,7 +94,8 @@ def _what(sighting: Sighting) -> str:
     what = f"`{short(sighting.text)}`" if sighting.text.startswith(sighting.name) else f"{sighting.name}()"
     if sighting.family in ("wandb", "comet", "neptune", "tracking"):
         return f"{what} reports over the network"
-    return f"{what} downloads" + (f" {short(sighting.text)!r}" if sighting.text and "(" in what else "")
+    names_it = sighting.text and "(" in what and sighting.family in ("hf", "url", "nltk", "spacy")
+    return f"{what} downloads" + (f" {quoted(sighting.text)}" if names_it else "")
 
 
 # ── packages ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -116,8 +117,11 @@ def _install(scene: Scene, module: Module, sighting: Sighting) -> Iterator[Findi
         yield scene.finding(Level.ERROR, INSTALLS_AT_RUN_TIME, module, sighting, what, "load a module that has it")
     elif sighting.family == "pip" and scene.site.software.wheelhouse and module.language == "shell":
         if "--no-index" not in sighting.text:
+            because = "compute nodes do not reach PyPI, so it fails there" if level is Level.ERROR else None
             fix = sighting.text.replace(" install", " install --no-index", 1)
-            yield scene.finding(level, PIP_WITHOUT_NO_INDEX, module, sighting, f"`{short(sighting.text)}`", fix)
+            yield scene.finding(
+                level, PIP_WITHOUT_NO_INDEX, module, sighting, f"`{short(sighting.text)}`", fix, because
+            )
     else:
         level = Level.WARNING if "--no-index" in sighting.text else level
         yield scene.finding(level, INSTALLS_AT_RUN_TIME, module, sighting, what)

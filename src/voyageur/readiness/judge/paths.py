@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 from voyageur.findings import Finding, Level
 from voyageur.readiness.model import Kind, Module, Sighting
 from voyageur.readiness.paths import exists_only_here, is_home, leaves_upwards, never_on_a_cluster
-from voyageur.readiness.scene import EXISTS_WORDS, Scene, guard_words, short
+from voyageur.readiness.scene import EXISTS_WORDS, Scene, guard_words, quoted
 from voyageur.rules.project import LOCAL_PATH, WRITES_TO_HOME, at
 from voyageur.site import Use
 
@@ -26,13 +27,13 @@ def _in_program(scene: Scene, module: Module, sighting: Sighting) -> Iterator[Fi
     if leaves_upwards(text):
         inside = os.path.normpath(os.path.join(scene.plan.start_in, text))
         if inside.startswith(".."):
-            what = f"{short(text)!r} leaves the project, and what lies there does not travel"
+            what = f"{quoted(text)} leaves the project, and what lies there does not travel"
             yield scene.finding(Level.WARNING, LOCAL_PATH, module, sighting, what)
     elif is_home(text) and not never_on_a_cluster(text):
         if not sighting.reads:
             yield from _writes_home(scene, module, sighting)
     elif level := _level(scene, text):
-        yield scene.finding(level, LOCAL_PATH, module, sighting, _what(text), _fix(scene, text))
+        yield scene.finding(level, LOCAL_PATH, module, sighting, _what(text), relative_fix(scene.root, text))
 
 
 def _level(scene: Scene, text: str) -> Level | None:
@@ -44,12 +45,13 @@ def _level(scene: Scene, text: str) -> Level | None:
 
 def _what(text: str) -> str:
     never = "exists on no cluster" if never_on_a_cluster(text) else "may exist on this machine only"
-    return f"{short(text)!r} {never}"
+    return f"{quoted(text)} {never}"
 
 
-def _fix(scene: Scene, text: str) -> str | None:
-    if scene.is_in_project(text):
-        return f"write it from the project's folder: {os.path.relpath(text, scene.root)!r}"
+def relative_fix(root: Path, text: str) -> str | None:
+    """For a path into the project, which is somewhere else on the cluster."""
+    if text.startswith(f"{root}{os.sep}"):
+        return f"write it from the project's folder: {quoted(os.path.relpath(text, root))}"
     return None
 
 
@@ -58,7 +60,7 @@ def _writes_home(scene: Scene, module: Module, sighting: Sighting) -> Iterator[F
     if home is None or home.jobs is Use.YES:
         return
     level = Level.WARNING if home.jobs is Use.DISCOURAGED else Level.ERROR
-    what = f"{sighting.name}() writes to {short(sighting.text)!r}"
+    what = f"{sighting.name}() writes to {quoted(sighting.text)}"
     yield scene.finding(level, WRITES_TO_HOME, module, sighting, what)
 
 
@@ -74,7 +76,7 @@ def _defaults(scene: Scene) -> Iterator[Finding]:
                 fix = f"give it in the command: `{name} {{scratch}}/...`"
                 level = min(level, Level.WARNING, key=lambda each: -each.rank)
                 yield at(level, LOCAL_PATH).broken(
-                    f"the default of {name}, {short(text)!r}, may exist on this machine only",
+                    f"the default of {name}, {quoted(text)}, may exist on this machine only",
                     fix=fix, file=module.file, line=option.line,
                 )  # fmt: skip
 
@@ -84,7 +86,7 @@ def _in_command(scene: Scene) -> Iterator[Finding]:
     for word in scene.spec.command:
         value = word.partition("=")[2] if word.startswith("-") else word
         if exists_only_here(value) and (level := _level(scene, value)):
-            fix = _fix(scene, value) or "bring it to the cluster, and name it as {scratch}/..."
+            fix = relative_fix(scene.root, value) or "bring it to the cluster, and name it as {scratch}/..."
             yield at(level, LOCAL_PATH).broken(f"in the command: {_what(value)}", fix=fix, file=file, line=line)
 
 

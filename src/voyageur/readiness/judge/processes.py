@@ -12,6 +12,8 @@ from voyageur.readiness.libraries import (
     LAUNCH_MODULES,
     LAUNCHERS,
     RANK_VARIABLES,
+    SELF_SPREADING,
+    SELF_SPREADING_IMPORTS,
     SPREADING,
     SPREADING_IMPORTS,
 )
@@ -60,7 +62,7 @@ def _cpus_of_a_process(scene: Scene) -> int:
 
 
 def node_cores(scene: Scene) -> Iterator[Finding]:
-    careful = any("sched_getaffinity" in module.used for module in scene.reached.modules)
+    careful = next(scene.seen(Kind.OWN_CORES), None) is not None
     for module, sighting in scene.seen(Kind.CORES) if not careful else ():
         counts = "starts a process for each core of the node" if sighting.family else "counts the cores of the node"
         name = sighting.name if sighting.family else f"{sighting.name}()"
@@ -81,11 +83,25 @@ def gpus(scene: Scene) -> Iterator[Finding]:
         if not unknown and not SPREADING_IMPORTS & scene.imported.keys() and "ctypes" not in _all_imports(scene):
             what = f"{_gpus(count)} asked for, and {program.file} imports no library that uses one"
             yield NO_GPU_LIBRARY.broken(what, file=program.file)
-    elif count > 1 and not _spreads(scene):
-        what = f"{_gpus(count)} asked for, and {program.file} uses one"
-        if shape.tasks > 1:
-            what = f"{shape.tasks} copies of {program.file} would each do the same work"
-        yield at(Level.HINT if unknown else Level.WARNING, SINGLE_PROCESS_LAUNCH).broken(what, file=program.file)
+    elif count > 1 and not _is_launched(scene):
+        yield from _alone(scene, program.file, count, Level.HINT if unknown else Level.WARNING)
+
+
+def _alone(scene: Scene, file: str, count: int, level: Level) -> Iterator[Finding]:
+    """No launcher in the command: then the program itself must use all of them, or each rank its own."""
+    signs, tasks = _signs(scene), scene.plan.shape.tasks
+    if any(sign in SELF_SPREADING_IMPORTS or sign.startswith(SELF_SPREADING) for sign in signs) or (
+        signs and tasks > 1
+    ):
+        return
+    what, fix = f"{_gpus(count)} asked for, and {file} uses one", None
+    if signs:
+        what = f"{_gpus(count)} asked for, and nothing starts a process for each: {file} is started once"
+        each = scene.plan.shape.gpus.value
+        fix = f"start it with `torchrun --nproc_per_node {each} {file}`, or once for each GPU with `-W per-rank`"
+    elif tasks > 1:
+        what = f"{tasks} copies of {file} would each do the same work"
+    yield at(level, SINGLE_PROCESS_LAUNCH).broken(what, fix=fix, file=file)
 
 
 def _gpus(count: int) -> str:
@@ -96,13 +112,12 @@ def _all_imports(scene: Scene) -> set[str]:
     return {each.module.partition(".")[0] for module in scene.reached.modules for each in module.imports}
 
 
-def _spreads(scene: Scene) -> bool:
-    if _is_launched(scene) or SPREADING_IMPORTS & scene.imported.keys():
-        return True
-    if any(each.module.startswith(SPREADING) for module in scene.reached.modules for each in module.imports):
-        return True
-    signs = {sighting.name for _, sighting in scene.seen(Kind.SETS)} & RANK_VARIABLES
-    return bool(signs) or next(scene.seen(Kind.SPREADS), None) is not None
+def _signs(scene: Scene) -> set[str]:
+    """What shows that the program knows of other processes, or of other GPUs."""
+    modules = {each.module for module in scene.reached.modules for each in module.imports}
+    signs = {name for name in modules if name.startswith(SPREADING)} | (SPREADING_IMPORTS & scene.imported.keys())
+    signs |= {sighting.name for _, sighting in scene.seen(Kind.SETS)} & RANK_VARIABLES
+    return signs | {sighting.name for _, sighting in scene.seen(Kind.SPREADS)}
 
 
 def _is_launched(scene: Scene) -> bool:

@@ -18,11 +18,10 @@ def asked(scene: Scene) -> Iterator[Finding]:
     for module, sighting in scene.seen(Kind.ASK):
         if guard_words(sighting) & _SOMEBODY_IS_THERE or _is_off(scene, sighting):
             continue
-        level = Level.WARNING if sighting.guards else Level.ERROR
         stops = sighting.name.startswith(_DEBUGGERS)
         what = f"{sighting.name}() stops for a debugger" if stops else f"{sighting.name}() waits for an answer"
         fix = "take it out" if stops else None
-        yield scene.finding(level, ASKS_FOR_INPUT, module, sighting, what, fix)
+        yield scene.finding(Level.ERROR, ASKS_FOR_INPUT, module, sighting, what, fix)
 
 
 def _is_off(scene: Scene, sighting: Sighting) -> bool:
