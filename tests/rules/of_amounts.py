@@ -33,6 +33,7 @@ NONE = asks()
 GPUS = with_gpus(a100())
 BY_MODEL = Request(source="Oak's manual: flags", gpu_flag="--gpus-per-node={type}{count}")
 WHOLE = with_queue(whole_node=True, gpus=(a100(),))
+FOURS = with_gpus(a100(counts=(1, 4), counts_multinode=(4,)))
 FEW_LARGE = site(
     queues=Queues(
         source="Oak's manual: queues",
@@ -67,12 +68,11 @@ TRIALS = [
         asks(gpus=1),
         asks(gpus=1, gpu="h100"),
     ),
-    on(
-        with_gpus(a100(counts=(1, 4), counts_multinode=(4,))),
+    Trial(
         "gpu-count",
         "of several nodes",
-        asks(gpus=1, nodes=4),
-        asks(gpus=4, nodes=2),
+        moved(case(GPUS, gpus=1, nodes=4), FOURS),
+        case(FOURS, gpus=4, nodes=2),
     ),
     Trial("gpu-count", "of a job", moved(TWO_GPUS, with_gpus(a100(per_job=1))), TWO_GPUS),
     on(GPUS, "cpus-bundle", "more than come with it", asks(gpus=1, cpus=20), asks(gpus=2, cpus=20)),

@@ -54,7 +54,13 @@ TRIALS = [
     on(request(time=Policy.REQUIRED), "time-limit", "not given", asks(without=["--time"]), NONE),
     on(TIERS, "time-tier", "just above", asks(time="14h"), asks(time="20h")),
     on(USEFUL, "time-short", "useless", asks(time="2m"), HOUR),
-    on(USEFUL, "time-short", "a test", asks(time="10m"), HOUR),
+    on(
+        USEFUL,
+        "time-short",
+        "no test any more",
+        asks(time="10m", known=known(history=5 * (past("5m"),))),
+        asks(time="10m", known=known(history=4 * (past("5m"),))),
+    ),
     Trial("time-short", "below the least", shorter(AN_HOUR, time("10m")), AN_HOUR),
     on(accounting(minimum=time("15m")), "time-short", "billed more", asks(time="10m"), asks(time="15m")),
     if_known(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from voyageur.commands.options import Wish, wish_options
-from voyageur.show.output import emit, emit_json
+from voyageur.show.output import aside, emit, emit_json
 
 if TYPE_CHECKING:
     from voyageur.commands.planning import Planned
@@ -42,7 +43,9 @@ def command(as_json: bool, sarif: bool, strict: bool, **typed: Any) -> int:
         emit_json({**counted, "advice": records(told)})
     else:
         text = findings_text(findings, planned.site.name, len(every) - len(findings), has_colours(), columns())
-        emit("\n".join([*advice_lines(told, planned.site.name, has_colours(), columns()), text]))
+        emit(text)
+        if sys.stderr.isatty():
+            aside("\n".join(advice_lines(told, planned.site.name, has_colours(sys.stderr), columns())))
     grave = {Level.ERROR, Level.WARNING} if strict else {Level.ERROR}
     return int(any(finding.level in grave for finding in findings))
 

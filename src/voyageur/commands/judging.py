@@ -14,6 +14,8 @@ from voyageur.site import Site
 from voyageur.spec import Spec
 from voyageur.spec.keys import nearest
 
+_WHERE_RULES_ARE = "each finding names its rule in brackets, and the page `Rules` of the documentation has them all"
+
 
 def check_ignored(ignored: Iterable[str], source: str) -> None:
     """A rule that is misspelled would silence nothing, and nobody would know."""
@@ -21,7 +23,7 @@ def check_ignored(ignored: Iterable[str], source: str) -> None:
     for name in ignored:
         if name not in known:
             guess = nearest(name, known)
-            hint = f"did you mean `{guess}`?" if guess else "the page `Rules` of the documentation lists them"
+            hint = f"did you mean `{guess}`?" if guess else _WHERE_RULES_ARE
             raise SpecError(f"there is no rule `{name}`", facts=[f"given by {source}"], hint=hint)
 
 

@@ -45,6 +45,7 @@ TIME_UNUSED = Rule(
 
 _ABOVE = 1.25  # so much of an edge may be shaved off a wish, or be done by the next attempt
 _TEST = Duration(300)
+_NO_TEST = 5  # runs
 
 
 def time_limit(case: Case) -> Iterator[Finding]:
@@ -82,17 +83,18 @@ def time_short(case: Case) -> Iterator[Finding]:
         what, because = f"{time} is asked for, and {billed} is billed", "no job costs less there"
         yield TIME_SHORT.broken(what, because=because, source=case.site.accounting.source)
     elif times.useful and time < times.useful and (queue is None or queue.purpose is Purpose.PRODUCTION):
-        yield _too_short_to_be_useful(case, time, times.useful)
+        yield from _too_short_to_be_useful(case, time, times.useful)
 
 
-def _too_short_to_be_useful(case: Case, time: Duration, useful: Duration) -> Finding:
-    """A single short job is a test, and tests may be short; below the shortest test it is worth nobody's while."""
-    test = case.site.times.useful_test or _TEST
+def _too_short_to_be_useful(case: Case, time: Duration, useful: Duration) -> Iterator[Finding]:
+    """Tests may be short, but not that short; what was done several times is no test any more."""
+    test, done, source = case.site.times.useful_test or _TEST, len(case.known.history), case.site.times.source
     if time < test:
-        what, fix = f"{time} is less than even a test should ask for ({test})", f"`--time {test}`"
-        return TIME_SHORT.broken(what, fix=fix, source=case.site.times.source)
-    what = f"{time} is fine for a test; production jobs should ask for {useful} or more"
-    return TIME_SHORT.broken(what, level=Level.HINT, source=case.site.times.source)
+        what = f"{time} is less than even a test should ask for ({test})"
+        yield TIME_SHORT.broken(what, fix=f"`--time {test}`", source=source)
+    elif done >= _NO_TEST:
+        what = f"{time}, and {done} runs of this experiment are done: production jobs should ask for {useful} or more"
+        yield TIME_SHORT.broken(what, source=source)
 
 
 def time_unused(case: Case) -> Iterator[Finding]:

@@ -42,7 +42,7 @@ def advice_lines(advice: Sequence[Finding], site: str, colours: bool, columns: i
     if not advice:
         return []
     lines = (line for told in advice for line in _wrapped("", f"{told.what}; {told.fix} [{told.rule}]", columns, "  "))
-    return [paint(f"good to know about {site}:", "bold", colours), *lines, ""]
+    return ["", paint(f"good to know about {site}:", "bold", colours), *lines]
 
 
 def finding_note(finding: Finding) -> str:
