@@ -124,7 +124,7 @@ def _is_like(plan: Plan, entry: Entry) -> bool:
 
 
 def _past_run(entry: Entry) -> PastRun | None:
-    if not (entry.started and entry.ended):
+    if entry.started is None or entry.ended is None:
         return None
     try:
         run = load(Path(entry.folder))
