@@ -3,6 +3,9 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
+# Most of a test's time on Slurm is waiting, so several wait at once, each worker with test clusters of its own.
+AT_ONCE := --numprocesses 4 --dist worksteal
+
 .PHONY: demo test lint types unit bench docs clean
 
 $(BIN)/voy: pyproject.toml
@@ -19,7 +22,7 @@ demo: $(BIN)/voy
 
 test: lint types
 	bash tests/testbed/install.sh
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(AT_ONCE)
 
 lint: $(VENV)/.tested
 	$(BIN)/ruff check .

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import click
+import msgspec
 import pytest
 
 from tests.test_layers import SOURCE, STAIRS
@@ -24,6 +25,7 @@ from voyageur.record import Entry, Record, State
 from voyageur.record.verdict import NO_MARKER, NOT_FOUND
 from voyageur.runtime import folder as names
 from voyageur.site import Gpu, Partition, Site
+from voyageur.site.facts import Facts
 from voyageur.site.profile import from_toml
 from voyageur.spec import PROJECT_FILE, Given, read_spec
 from voyageur.spec.keys import KEYS, VARIABLES
@@ -105,7 +107,25 @@ def options_of(verb: str) -> set[str]:
     command = voy.get_command(click.Context(voy), verb)
     assert command is not None
     with_help = [*command.params, click.Option(["-h", "--help"])]
-    return {name for option in with_help if isinstance(option, click.Option) for name in option.opts}
+    own = {name for option in with_help if isinstance(option, click.Option) for name in option.opts}
+    return own.union(*(options_in(sub) for sub in subverbs_of(verb)))
+
+
+def options_in(command: click.Command) -> set[str]:
+    return {name for option in command.params if isinstance(option, click.Option) for name in option.opts}
+
+
+def subverbs_of(verb: str) -> list[click.Command]:
+    command, context = voy.get_command(click.Context(voy), verb), click.Context(voy)
+    if not isinstance(command, click.Group):
+        return []
+    return [sub for name in command.list_commands(context) if (sub := command.get_command(context, name))]
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_subverb_is_explained(verb: str) -> None:
+    told = section(page("commands.md"), f"voy {verb}")
+    assert all(f"`voy {verb} {sub.name}" in told for sub in subverbs_of(verb))
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -196,10 +216,17 @@ def test_every_file_of_a_run_is_explained() -> None:
     }
 
 
-@pytest.mark.parametrize("kind", [Site, Partition, Gpu])
-def test_every_fact_of_a_site_is_explained(kind: type[Site | Partition | Gpu]) -> None:
-    told = section(page("sites.md"), "Your own profile")
-    for field in set(kind.__struct_fields__) - ({"name", "engine"} if kind is Site else set()):
+def test_every_fact_of_a_site_is_explained() -> None:
+    told = page("profiles.md")
+    for field in {*Site.__struct_fields__, *Partition.__struct_fields__, *Gpu.__struct_fields__} - {"engine"}:
+        assert f"`{field}`" in told
+
+
+@pytest.mark.parametrize("group", [name for name, _ in Site(name="", engine="", title="").groups()])
+def test_every_fact_of_a_group_is_explained_in_its_section(group: str) -> None:
+    told = section(page("profiles.md"), group)
+    (kind,) = (field.type for field in msgspec.structs.fields(Site) if field.name == group)
+    for field in set(kind.__struct_fields__) - set(Facts.__struct_fields__):
         assert f"`{field}`" in told
 
 
@@ -211,7 +238,7 @@ def test_toml_examples_are_right(block: Block, tmp_path: Path) -> None:
     """A project file, unless its first line names another one."""
     title = re.match(r"# (\S+\.toml)\n", block.text)
     name = title[1] if title else PROJECT_FILE
-    if "/profiles/" in name:
+    if "/sites/" in name:
         assert from_toml(Path(name).stem, block.text).partitions
         return
     (tmp_path / Path(name).name).write_text(block.text, encoding="utf-8")

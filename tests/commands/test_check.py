@@ -14,7 +14,7 @@ import pytest
 from tests.golden import Golden
 from tests.place import Place
 from voyageur.findings import Level
-from voyageur.rules.every import every_rule
+from voyageur.rules import all_rules
 from voyageur.rules.project import PROJECT_RULES
 
 pytest_plugins = ["tests.golden"]
@@ -175,6 +175,7 @@ def test_json(local: Place) -> None:
         "ready": False,
         "counts": {"error": 1, "warning": 0, "hint": 0},
         "ignored": 0,
+        "advice": [],
     }
     assert finding["rule"] == "asks-for-input"
     assert (finding["file"], finding["line"], finding["level"]) == ("train.py", 1, "error")
@@ -237,7 +238,7 @@ def test_every_rule_has_its_own_word_and_says_why() -> None:
     ids = [rule.id for rule in PROJECT_RULES]
     assert len(set(ids)) == len(ids)
     for rule in PROJECT_RULES:
-        assert every_rule()[rule.id] == rule
+        assert rule in all_rules()
         assert rule.because
         assert rule.fix
         assert rule.source or rule.level is Level.HINT

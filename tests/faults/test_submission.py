@@ -183,8 +183,10 @@ def test_a_controller_that_is_down_is_said_so(simple: Place) -> None:
     done = simple.finish("--", "python", "ok.py")
     waiting = simple.submit("--", "python", "-c", "import time; time.sleep(600)")
     simple.until(lambda: simple.status(waiting)["state"] == "running")
-    # A controller that dies within five seconds of a submission forgets the job: it saves its state lazily.
+    # A controller that dies within five seconds of a submission forgets the job: it saves its state lazily, and only
+    # when something has changed.
     saved, begun = simple.bed.root / "state" / "job_state", time.time()
+    simple.bed.run(["scontrol", "update", f"JobId={simple.status(waiting)['job']}", "Comment=changed"])
     simple.until(lambda: saved.stat().st_mtime > begun)
     simple.bed.controller.kill()
     refused = simple.voy("submit", "--", "python", "ok.py", code=1)

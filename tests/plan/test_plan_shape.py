@@ -105,7 +105,7 @@ def test_gpus_of_any_kind_are_taken_where_there_are_enough() -> None:
 
 def test_on_this_machine_nodes_and_time_are_free() -> None:
     made = plan(MACHINE, nodes=3, time="30d")
-    assert (made.shape.nodes.value, made.shape.partition.value) == (3, None)
+    assert (made.shape.nodes.value, made.queue.partition.value) == (3, None)
 
 
 def test_on_this_machine_the_name_of_a_clusters_gpu_or_partition_means_nothing() -> None:

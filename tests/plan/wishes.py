@@ -62,7 +62,7 @@ MACHINE = Site(
 
 def wish(**asked: Any) -> Spec:
     """wish(nodes=2, site="x"): keys of [resources] by their last word, all others by their whole name."""
-    resources = {"nodes", "gpus", "gpu", "tasks", "cpus", "memory", "memory_per_gpu", "time"}
+    resources = {"nodes", "gpus", "gpu", "tasks", "cpus", "memory", "memory_per_gpu", "disk", "time"}
     flags = {"command": Given(("python", "train.py"), "the command line")}
     for name, value in asked.items():
         key = f"resources.{name}" if name in resources else name.replace("__", ".")

@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from voyageur.commands import session
 from voyageur.errors import SiteError, SpecError
 from voyageur.plan import Surroundings
 from voyageur.plan.environment import STANDARD_PATH, decide_activation, job_variables
@@ -21,18 +22,23 @@ _PATIENCE = 3.0  # seconds that a login shell may take to start; a profile that 
 
 
 def known_sites() -> list[str]:
-    return ["local", "slurm", *profile_names()]
+    return ["local", "slurm", *profile_names(session.own_profiles())]
 
 
 def check_site_name(spec: Spec) -> None:
+    if spec.site is not None:
+        check_site_named(spec.site, spec.source("site"))
+
+
+def check_site_named(name: str, source: str) -> None:
     known = known_sites()
-    if spec.site is None or spec.site in known:
+    if name in known:
         return
-    guess = nearest(spec.site, known)
+    guess = nearest(name, known)
     raise SiteError(
-        f"unknown site `{spec.site}`",
-        facts=[f"given by {spec.source('site')}", "known: " + ", ".join(known)],
-        hint=f"did you mean `--on {guess}`?" if guess else "choose one of these with `--on`",
+        f"unknown site `{name}`",
+        facts=[f"given by {source}"],
+        hint=f"did you mean `--on {guess}`?" if guess else "`voy site list` shows those there are",
     )
 
 
@@ -75,12 +81,7 @@ def _venv_has(spec: Spec, around: Surroundings, program: str) -> bool:
 
 
 def _may_come_from_elsewhere(spec: Spec, site: Site) -> bool:
-    return bool(spec.env.modules or site.software.modules) or _is_elsewhere(site)
-
-
-def _is_elsewhere(site: Site) -> bool:
-    """A profile's cluster is not the machine that this is typed on, as far as anybody knows."""
-    return site.name not in ("local", "slurm")
+    return bool(spec.env.modules or site.software.modules) or not session.is_here(site)
 
 
 def path_notes(spec: Spec, site: Site, around: Surroundings, environment: Mapping[str, str]) -> Iterator[str]:
@@ -121,7 +122,7 @@ def _check_file(spec: Spec, site: Site, package: Package, name: str, must_execut
         return
     if os.path.isabs(name):
         path = Path(name)
-        if _is_elsewhere(site):
+        if not session.is_here(site):
             return
         if not path.is_file():
             raise SpecError(f"there is no file {name}", hint="check its path; the nodes must have it under the same")

@@ -69,13 +69,14 @@ def _silently(words: Words) -> Iterable[str]:
 
 
 def sites() -> Iterable[str]:
+    from voyageur.commands import session
     from voyageur.site import profile_names
 
-    return ("local", "slurm", *profile_names())
+    return ("local", "slurm", *profile_names(session.own_profiles()))
 
 
 def launch_styles() -> Iterable[str]:
-    from voyageur.plan.shape import STYLES
+    from voyageur.plan.launch import STYLES
 
     return STYLES
 
@@ -87,3 +88,9 @@ def experiments() -> Iterable[str]:
     from voyageur.spec import experiment_names
 
     return experiment_names(Path.cwd(), places.user_file(os.environ))
+
+
+def rules() -> Iterable[str]:
+    from voyageur.rules import all_rules
+
+    return [rule.id for rule in all_rules()]

@@ -23,6 +23,7 @@ _FLAGS: dict[str, tuple[tuple[str, ...], str]] = {
     "resources.cpus": (("-c", "--cpus"), "CPUs on each node; by default the site's share for the GPUs"),
     "resources.memory": (("--memory", "--mem"), "memory on each node, like 32000M or 10G"),
     "resources.memory_per_gpu": (("-m", "--mem-per-gpu"), "memory for each GPU"),
+    "resources.disk": (("--disk",), "room on each node's own disk, like 300G"),
     "resources.tasks": (("--tasks",), "how often the command starts on each node"),
     "resources.time": (("-t", "--time"), "time limit, like 3d, 24h, 90m or 1-12:00:00"),
     "account": (("-a", "--account"), "account to charge"),
@@ -58,6 +59,13 @@ def wish_options(function: F) -> F:
             *names, key.replace(".", "__"), metavar="VALUE", help=text, shell_complete=_COMPLETED.get(key)
         )(function)
     function = click.option(
+        "--ignore",
+        multiple=True,
+        metavar="RULE",
+        help="a rule that this wish may break; several with commas, or one flag each",
+        shell_complete=completing.one_of(completing.rules),
+    )(function)
+    function = click.option(
         "-C",
         "--config",
         type=click.Path(path_type=Path),
@@ -75,10 +83,13 @@ def wish_options(function: F) -> F:
 
 
 class Wish:
-    """What was typed: flags by key, and the command."""
+    """What was typed: flags by key, the command, and the rules that do not count."""
 
-    def __init__(self, command: tuple[str, ...], config: Path | None, **values: str | None) -> None:
+    def __init__(
+        self, command: tuple[str, ...], config: Path | None, ignore: tuple[str, ...] = (), **values: str | None
+    ) -> None:
         self.flags: dict[str, Given] = {}
+        self.ignored = tuple(name for names in ignore for name in names.replace(",", " ").split())
         for name, value in values.items():
             key = name.replace("__", ".")
             if value is not None:

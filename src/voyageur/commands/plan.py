@@ -21,6 +21,7 @@ def command(as_json: bool, files: bool, only_script: bool, **typed: Any) -> None
 
     from voyageur.commands.planning import plan_from, unset_secrets
     from voyageur.plan import document
+    from voyageur.show.findings import records
     from voyageur.show.plan import files_text, plan_text
     from voyageur.show.style import columns, has_colours
 
@@ -32,6 +33,8 @@ def command(as_json: bool, files: bool, only_script: bool, **typed: Any) -> None
         emit_json(
             {
                 **document(plan),
+                "findings": records(planned.findings),
+                "ignored": list(planned.ignored),
                 "script": planned.script,
                 "files": list(selection.files),
                 "left_out": {item.name: item.because for item in selection.left_out},
@@ -42,4 +45,4 @@ def command(as_json: bool, files: bool, only_script: bool, **typed: Any) -> None
     elif only_script:
         emit(planned.script.rstrip("\n"))
     else:
-        emit(plan_text(plan, planned.script, has_colours(), columns()))
+        emit(plan_text(plan, planned.script, has_colours(), columns(), planned.findings, planned.ignored))

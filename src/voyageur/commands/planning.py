@@ -7,19 +7,28 @@ import shutil
 from pathlib import Path, PurePosixPath
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from voyageur import places
 from voyageur.commands import session
 from voyageur.commands.checking import check_command, check_site_name, path_notes, site_table_notes
+from voyageur.commands.judging import ignored_rules
+from voyageur.commands.knowing import known_of
 from voyageur.commands.options import Wish
 from voyageur.errors import SpecError
+from voyageur.findings import Finding
 from voyageur.plan import Identity, Plan, Surroundings, draw_identity, folders_for, make_plan, slug_for
 from voyageur.record import Run
 from voyageur.record.create import RunExists, create_run
+from voyageur.rules import Case, Known, judge
 from voyageur.script import render
 from voyageur.site import Site
 from voyageur.snapshot import OwnFiles, Package, gather, own_files, store
 from voyageur.spec import Given, Spec, read_spec
+from voyageur.units import Duration
+
+_ACCOUNT_VARIABLES = ("SBATCH_ACCOUNT", "SALLOC_ACCOUNT", "SLURM_ACCOUNT")
+_QUESTION = Duration(5)  # a database that hangs must not keep people from submitting
 
 
 class Planned(Struct, frozen=True, kw_only=True):
@@ -30,14 +39,23 @@ class Planned(Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...]
     plan: Plan
     script: str
+    known: Known = Known()
+    findings: tuple[Finding, ...] = ()
+    ignored: tuple[str, ...] = ()
+
+    @property
+    def case(self) -> Case:
+        return Case(spec=self.spec, site=self.site, plan=self.plan, known=self.known)
 
 
 def plan_from(wish: Wish, site_name: str | None = None) -> Planned:
+    """Made, and judged by the rules of its site; what to do about the findings is for the verb to say."""
     spec = _read(wish, site_name)
+    ignored = ignored_rules(wish, spec)
     identity = draw_identity(slug_for(spec))
     check_site_name(spec)
     site = session.choose_site(spec.site)
-    around = surroundings(spec, site)
+    around = with_allowance(surroundings(spec, site), site)
     package = gather(spec.project.root, spec.snapshot, _own_files(spec, around, identity))
     check_command(spec, site, around, package)
     notes = (
@@ -45,7 +63,9 @@ def plan_from(wish: Wish, site_name: str | None = None) -> Planned:
         *path_notes(spec, site, around, session.environment()),
         *package.selection.notes,
     )
-    return _planned(spec, site, around, package, notes, identity)
+    planned = _planned(spec, site, around, package, notes, identity)
+    planned = replace(planned, known=known_of(site, planned.plan, around), ignored=ignored)
+    return replace(planned, findings=judge(planned.case, ignored))
 
 
 def _read(wish: Wish, site_name: str | None) -> Spec:
@@ -92,11 +112,32 @@ def surroundings(spec: Spec, site: Site) -> Surroundings:
         None,
     )
     return Surroundings(
-        scratch=places.scratch_folder(spec.scratch, site.storage.scratch, environment),
+        scratch=places.scratch_folder(spec.scratch, _site_scratch(spec, site), environment),
         active_venv=environment.get("VIRTUAL_ENV") or _venv_on_path(),
         project_venv=str(own) if own else None,
         conda=environment.get("CONDA_PREFIX"),
+        account_variables={name: environment[name] for name in _ACCOUNT_VARIABLES if environment.get(name)},
     )
+
+
+def with_allowance(around: Surroundings, site: Site) -> Surroundings:
+    """With what may be charged, where the site is the cluster that this machine belongs to."""
+    if site.engine == "local" or not session.is_here(site):
+        return around
+    from voyageur.questions.accounts import ask_accounts
+    from voyageur.questions.balances import ask_balances
+
+    here, patience = session.here(), _QUESTION
+    charged = ask_accounts(here, patience)
+    told = ask_balances(here, site, patience)
+    balances = (*charged.balances, *(balance for one in told for balance in one.balances))
+    return replace(around, accounts=charged.accounts, balances=balances)
+
+
+def _site_scratch(spec: Spec, site: Site) -> str:
+    """Some sites have a folder for each account and none for each user."""
+    scratch = site.storage.scratch
+    return scratch.replace("{account}", spec.account) if spec.account else scratch if "{account}" not in scratch else ""
 
 
 def _venv_on_path() -> str | None:

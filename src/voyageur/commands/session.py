@@ -18,7 +18,9 @@ from voyageur.runs import Runs
 
 if TYPE_CHECKING:
     from voyageur.engines import Engine
+    from voyageur.hosts import Host
     from voyageur.site import Site
+    from voyageur.site.detect import Signs
 
 
 def environment() -> Mapping[str, str]:
@@ -73,6 +75,12 @@ def check_can_submit(site: Site) -> None:
             )
 
 
+def here() -> Host:
+    from voyageur.hosts import Here
+
+    return Here()
+
+
 def has_slurm() -> bool:
     from shutil import which
 
@@ -80,8 +88,49 @@ def has_slurm() -> bool:
 
 
 def usual_site() -> str:
-    """Slurm if this machine has it, else the machine itself."""
-    return "slurm" if has_slurm() else "local"
+    """The cluster that this is, if a profile knows it; Slurm if this machine has it; else the machine itself."""
+    from voyageur.site.detect import detect
+
+    if not has_slurm():
+        return "local"
+    return detect(signs_here(), own_profiles()) or "slurm"
+
+
+@cache
+def signs_here() -> Signs:
+    """By files alone: a name server or a controller that is slow must not hold up every command."""
+    from voyageur.site.detect import Signs, cluster_in, domain_in
+
+    conf = [environment().get("SLURM_CONF", ""), *_SLURM_CONFS]
+    host = os.uname().nodename
+    return Signs(
+        cluster=next(filter(None, (cluster_in(_text_of(file)) for file in conf if file)), ""),
+        host=host.split(".")[0],
+        domain=domain_in(_text_of("/etc/resolv.conf"), _text_of("/etc/hosts"), host),
+        variables=dict(environment()),
+    )
+
+
+# The last is where slurmd keeps what a controller without configuration files sends it.
+_SLURM_CONFS = ("/etc/slurm/slurm.conf", "/etc/slurm-llnl/slurm.conf", "/run/slurm/conf/slurm.conf")
+
+
+def _text_of(file: str) -> str:
+    try:
+        return Path(file).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+def own_profiles() -> Path:
+    return places.sites_folder(environment())
+
+
+def is_here(site: Site) -> bool:
+    """Is this machine that site, as far as it says so?"""
+    from voyageur.site.detect import likeness
+
+    return site.name in ("local", "slurm") or (has_slurm() and likeness(site.fingerprint, signs_here()) > 0)
 
 
 def choose_site(asked: str | None) -> Site:
@@ -92,7 +141,17 @@ def choose_site(asked: str | None) -> Site:
         return local_site()
     if name == "slurm":
         return _slurm_here()
-    return load_profile(name)
+    site = load_profile(name, own_profiles())
+    return _completed(site) if is_here(site) else site
+
+
+def _completed(site: Site) -> Site:
+    """What no profile knows of the cluster that this is: how patient its Slurm is, and queues where none are told."""
+    from msgspec.structs import replace
+
+    asked = _slurm_here()
+    queues = site.queues if site.partitions else asked.queues
+    return replace(site, queues=queues, kill_wait=asked.kill_wait, message_timeout=asked.message_timeout)
 
 
 def _slurm_here() -> Site:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
-
 import click
 
 from voyageur import __version__
+from voyageur.commands.lazy import Lazy
 from voyageur.errors import SpecError
 
 # The verbs and their one line of help stand here so that `voy --help` imports none of them.
@@ -20,6 +19,9 @@ VERBS = {
     "logs": "what a run has printed; -f follows it",
     "wait": "wait until runs have ended; the exit code says how",
     "cancel": "ask runs to end",
+    "budget": "what is left of your allocations, and what you used lately",
+    "site": "clusters: what is known of them, and what this one is",
+    "quota": "how full your places are: bytes and files, the worst first",
     "demo": "the whole story on this machine, in about a minute",
     "completion": "completion for your shell",
 }
@@ -35,39 +37,12 @@ _STORY = """Carry a program that works here to a Slurm cluster, and bring the re
 """
 
 
-class Verbs(click.Group):
-    def list_commands(self, _: click.Context) -> list[str]:
-        return list(VERBS)
-
-    def get_command(self, _: click.Context, name: str) -> click.Command | None:
-        if name not in VERBS:
-            return None
-        found: click.Command = importlib.import_module(f"voyageur.commands.{name}").command
-        return found
-
-    def resolve_command(
-        self, context: click.Context, arguments: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        if arguments and arguments[0] not in VERBS:
-            if context.resilient_parsing:  # the shell completes; a message would stand in the middle of the line
-                return None, None, arguments
-            raise _no_such_verb(arguments[0])
-        return super().resolve_command(context, arguments)
-
-    def format_commands(self, _: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Verbs"):
-            formatter.write_dl(list(VERBS.items()))
-
-
-def _no_such_verb(wrong: str) -> SpecError:
-    from voyageur.spec.keys import nearest
-
-    guess = nearest(wrong, VERBS)
-    hint = f"did you mean `voy {guess}`?" if guess else "`voy --help` lists the verbs"
-    return SpecError(f"there is no verb `{wrong}`", hint=hint)
-
-
-@click.group(cls=Verbs, help=_STORY, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80})
+@click.group(
+    cls=Lazy,
+    verbs=VERBS,
+    help=_STORY,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80},
+)
 @click.version_option(__version__, "-V", "--version", prog_name="voyageur")
 def voy() -> None:
     pass

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
+import signal
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
@@ -11,6 +13,8 @@ from pathlib import PurePosixPath
 from voyageur.hosts.model import Answer
 from voyageur.slurm_text import clean_environment
 from voyageur.units import Duration
+
+_LAST_WORDS = 2.0  # seconds; what is dead by then has closed its pipes, unless it left somebody outside its session
 
 
 class Here:
@@ -27,16 +31,17 @@ class Here:
             text=True,
             errors="surrogateescape",
             umask=0o077,
+            start_new_session=True,
         )
         try:
             output, errors = process.communicate(read or None, timeout=patience.seconds)
             return Answer(code=process.returncode, output=_text(output), errors=_text(errors))
         except subprocess.TimeoutExpired:
-            process.kill()
-            output, errors = process.communicate()
+            _kill(process)
+            output, errors = _last_words(process)
             return Answer(code=None, output=_text(output), errors=_text(errors))
         except BaseException:
-            process.kill()
+            _kill(process)
             process.wait()
             raise
 
@@ -45,6 +50,22 @@ class Here:
 
     def has(self, command: str) -> bool:
         return shutil.which(command) is not None
+
+
+def _kill(process: subprocess.Popen[str]) -> None:
+    """With all it started: many a site's command is a script, and its child would hold our end of the pipe open."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+def _last_words(process: subprocess.Popen[str]) -> tuple[str, str]:
+    try:
+        return process.communicate(timeout=_LAST_WORDS)
+    except subprocess.TimeoutExpired:
+        for pipe in (process.stdout, process.stderr):
+            if pipe:
+                pipe.close()
+        return "", ""
 
 
 def _text(answer: str) -> str:

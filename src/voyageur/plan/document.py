@@ -22,12 +22,17 @@ def document(plan: Plan) -> dict[str, Any]:
         "command": list(plan.command),
         "start_in": plan.start_in,
         "resources": shape,
+        "queue": {"place": plan.queue.place}
+        | {name: choice(getattr(plan.queue, name)) for name in ("partition", "qos", "constraint")},
         "launch": choice(plan.launch),
         "launch_words": list(plan.launch_words),
         "warn": choice(plan.warn),
         "account": choice(plan.account),
+        "cost": msgspec.to_builtins(plan.cost),
+        "left": msgspec.to_builtins(plan.left),
         "requeue": choice(plan.requeue),
         "modules": choice(plan.modules),
+        "purge_modules": choice(plan.purge),
         "activate": choice(plan.activate),
         "folders": {name: str(getattr(plan.folders, name)) for name in plan.folders.__struct_fields__},
         "code": {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from voyageur.plan.model import Choice, Export, Folders, FrozenCode, Identity, Shape, Surroundings
 from voyageur.runtime import folder as run_folder
@@ -23,12 +23,28 @@ def job_variables(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def decide_modules(spec: Spec, site: Site) -> Choice[tuple[str, ...]]:
-    if spec.env.modules is not None:
-        return Choice(value=spec.env.modules, because=f"asked for by {spec.source('env.modules')}")
+    """The site's own stack first: after a purge the modules that are asked for may not be found without it."""
+    usual = site.software.modules
+    if spec.env.modules is None:
+        because = f"what {site.name} offers by default" if usual else "none asked for"
+        return Choice(value=usual, because=because)
+    asked = {_stem(module) for module in spec.env.modules}
+    before = tuple(module for module in usual if _stem(module) not in asked) if spec.env.modules else ()
+    because = f"asked for by {spec.source('env.modules')}"
     return Choice(
-        value=site.software.modules,
-        because=f"what {site.name} offers by default" if site.software.modules else "none asked for",
+        value=(*before, *spec.env.modules),
+        because=f"{because}; {' '.join(before)} comes first on {site.name}" if before else because,
     )
+
+
+def _stem(module: str) -> str:
+    return module.partition("/")[0]
+
+
+def decide_purge(site: Site) -> Choice[bool]:
+    if site.software.purge:
+        return Choice(value=True, because="a job starts with the modules that it names, and no others")
+    return Choice(value=False, because=f"{site.name} keeps what it needs in modules that are loaded at login")
 
 
 def decide_activation(spec: Spec, around: Surroundings) -> Choice[str | None]:
@@ -88,6 +104,7 @@ def decide_exports(
         ),
         Export(name="PYTHONUNBUFFERED", value="1", because="so that the log shows a line when it is written"),
     ]
+    exports.extend(_of_the_site(spec, site, shape))
     if site.engine == "local":
         exports.append(
             Export(
@@ -102,3 +119,14 @@ def decide_exports(
         for name, value in spec.env.variables.items()
     )
     return (*exports, *asked)
+
+
+def _of_the_site(spec: Spec, site: Site, shape: Shape) -> Iterator[Export]:
+    """What a user says of a variable wins over the profile."""
+    if site.local_disk.path and not site.local_disk.variable:
+        because = f"where {site.name} has node-local disks; it sets no SLURM_TMPDIR"
+        yield Export(name="VOY_TMP_BASE", value=f'"{site.local_disk.path}"', is_shell=True, because=because)
+    if shape.nodes.value > 1:
+        for name, value in site.network.variables.items():
+            if name not in spec.env.variables:
+                yield Export(name=name, value=value, because=f"the network of {site.name}")

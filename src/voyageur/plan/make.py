@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from voyageur.errors import SiteError, SpecError
+from voyageur.plan.account import decide_account, what_is_left
+from voyageur.plan.cost import decide_cost
 from voyageur.plan.directives import decide_directives
-from voyageur.plan.environment import decide_activation, decide_exports, decide_modules
+from voyageur.plan.environment import decide_activation, decide_exports, decide_modules, decide_purge
 from voyageur.plan.folders import decide_folders
 from voyageur.plan.identity import slug_of_command
-from voyageur.plan.launch import launch_words
+from voyageur.plan.launch import decide_launch, launch_words
 from voyageur.plan.model import Choice, Folders, FrozenCode, Identity, Plan, Surroundings
 from voyageur.plan.notes import notes_on
-from voyageur.plan.shape import decide_launch, decide_shape
-from voyageur.site import Policy, Site
+from voyageur.plan.shape import decide_shape
+from voyageur.site import Site, Status
 from voyageur.spec import Spec
 from voyageur.units import Duration
 
@@ -36,10 +38,14 @@ def make_plan(
     spec: Spec, site: Site, around: Surroundings, identity: Identity, code: FrozenCode, notes: tuple[str, ...] = ()
 ) -> Plan:
     """`notes`: what was found out about the code and the program; the plan has some of its own."""
+    refuse_retired(site)
     folders = folders_for(spec, around, identity)
     launch = decide_launch(spec)
-    shape = decide_shape(spec, site, launch.value)
-    account, warn, requeue = _account(spec, site), _warning(spec, shape.time.value), _requeue(spec)
+    shape, queue = decide_shape(spec, site, launch.value)
+    partition = next((one for one in site.partitions if one.name == queue.place), None)
+    account = decide_account(spec, site, around, partition, shape.gpus.value)
+    cost = decide_cost(shape, site, queue.place)
+    warn, requeue = _warning(spec, shape.time.value), _requeue(spec)
     return Plan(
         identity=identity,
         project=spec.project.name,
@@ -50,18 +56,21 @@ def make_plan(
         command=spec.command,
         start_in=spec.project.start_in,
         shape=shape,
+        queue=queue,
         launch=launch,
         warn=warn,
         account=account,
+        cost=cost,
+        left=what_is_left(cost, account.value, site, around.balances),
         requeue=requeue,
         folders=folders,
         code=code,
         directives=decide_directives(
-            spec=spec,
             site=site,
             identity=identity,
             folders=folders,
             shape=shape,
+            queue=queue,
             account=account,
             warn=warn,
             requeue=requeue,
@@ -78,6 +87,7 @@ def make_plan(
             experiment=experiment_of(spec),
         ),
         modules=decide_modules(spec, site),
+        purge=decide_purge(site),
         activate=decide_activation(spec, around),
         launch_words=launch_words(launch.value, shape),
         secrets=spec.env.secrets,
@@ -85,15 +95,14 @@ def make_plan(
     )
 
 
-def _account(spec: Spec, site: Site) -> Choice[str | None]:
-    if spec.account:
-        return Choice(value=spec.account, because=f"asked for by {spec.source('account')}")
-    if site.request.account is Policy.REQUIRED:
+def refuse_retired(site: Site) -> None:
+    """A cluster that is gone takes no job; old projects still name it."""
+    if site.status is Status.RETIRED:
         raise SiteError(
-            f"{site.name} wants to know which account to charge",
-            hint=f"name it with `--account`, or once for all under [sites.{site.name}]",
+            f"{site.name} is no more",
+            facts=[f"{site.title}: ended {site.ended}" if site.ended else site.title],
+            hint=f"its successor is {site.successor}: `--on {site.successor}`" if site.successor else None,
         )
-    return Choice(value=None, because="none named: your default account is charged")
 
 
 def _warning(spec: Spec, time: Duration) -> Choice[Duration]:

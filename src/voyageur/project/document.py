@@ -37,6 +37,7 @@ EXAMPLES = (
     Example("resources.cpus", 8, 'or "auto": the site\'s share for the GPUs'),
     Example("resources.memory", "32G", 'or "auto": the share that goes with the GPUs or CPUs'),
     Example("resources.memory_per_gpu", "10G", "instead of memory"),
+    Example("resources.disk", "300G", "room on each node's own disk"),
     Example("resources.time", "3h", "3d, 90m, 1-12:00:00; by default one hour"),
     Example("env.modules", ["python/3.11", "scipy-stack"], "loaded before the command"),
     Example("env.venv", "/home/me/my-project/.venv", "by default the active one, or .venv in this folder"),

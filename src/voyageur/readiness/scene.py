@@ -155,14 +155,15 @@ class Scene:
         """Whether the job sees the file systems of this machine."""
         marks = self.site.fingerprint.variables
         told = self.known.environment
-        return self.site.name in ("local", "slurm") or bool(
-            marks and all(told.get(name) == value for name, value in marks.items())
+        return (
+            self.known.here
+            or self.site.name in ("local", "slurm")
+            or bool(marks and all(told.get(name) == value for name, value in marks.items()))
         )
 
     @property
     def partition(self) -> Partition | None:
-        name = self.plan.shape.partition.value
-        return next((one for one in self.site.partitions if name in (one.name, one.flag) and name), None)
+        return next((one for one in self.site.partitions if one.name == self.plan.queue.place), None)
 
     # ── findings ─────────────────────────────────────────────────────────────────────────────────────────────────────
 

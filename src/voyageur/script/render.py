@@ -83,7 +83,7 @@ def _surroundings(plan: Plan) -> Iterator[str]:
     if plan.modules.value:
         words = " ".join(bash_word(name) for name in plan.modules.value)
         yield _with_reason(f"modules=({words})", plan.modules.because)
-        yield from _block("load_modules")
+        yield from (line for line in _block("load_modules") if plan.purge.value or line != "module purge")
     if plan.activate.value:
         yield "# shellcheck disable=SC1091 # the user's own file"
         yield _with_reason(f"source {bash_word(plan.activate.value)} || exit 1", plan.activate.because)

@@ -26,6 +26,34 @@ def findings_text(
     return "\n".join([*lines, summary(findings, site, ignored, colours)])
 
 
+def finding_lines(finding: Finding, colours: bool, columns: int | None = None) -> list[str]:
+    """Of a plan: there is no file to name, so what is wrong comes first."""
+    source = f" ({finding.source})" if finding.source else ""
+    head = _wrapped(f"{finding.level.value}: ", finding.what + f" [{finding.rule}]", columns, "")
+    return [
+        *(paint(line, _COLOURS[finding.level], colours) for line in head),
+        *_paragraph("why: ", finding.because + source, columns),
+        *_paragraph("fix: ", finding.fix, columns),
+    ]
+
+
+def advice_lines(advice: Sequence[Finding], site: str, colours: bool, columns: int | None = None) -> list[str]:
+    """What nobody has broken yet, in a line each; nothing where there is nothing to say."""
+    if not advice:
+        return []
+    lines = (line for told in advice for line in _wrapped("", f"{told.what}; {told.fix} [{told.rule}]", columns, "  "))
+    return ["", paint(f"good to know about {site}:", "bold", colours), *lines]
+
+
+def finding_note(finding: Finding) -> str:
+    """One line, for standard error."""
+    return one_line(f"{finding.level.value}: {finding.what}; fix: {finding.fix} [{finding.rule}]")
+
+
+def ignored_line(ignored: Sequence[str], colours: bool) -> list[str]:
+    return [paint(f"ignored: {', '.join(ignored)}", "dim", colours)] if ignored else []
+
+
 def _finding(finding: Finding, level: Level, colours: bool, columns: int | None) -> list[str]:
     word = paint(level.value, _COLOURS[level], colours)
     place = paint(one_line(finding.place), "bold", colours)
@@ -40,11 +68,15 @@ def _finding(finding: Finding, level: Level, colours: bool, columns: int | None)
 
 
 def _paragraph(title: str, text: str, columns: int | None) -> list[str]:
+    return _wrapped(title, text, columns, _INDENT)
+
+
+def _wrapped(title: str, text: str, columns: int | None, indent: str) -> list[str]:
     whole = title + one_line(text)
     if columns is None:
-        return [_INDENT + whole]
+        return [indent + whole]
     return textwrap.wrap(
-        whole, max(40, columns), initial_indent=_INDENT, subsequent_indent=_INDENT + " " * len(title),
+        whole, max(40, columns), initial_indent=indent, subsequent_indent=indent + " " * len(title),
         break_long_words=False, break_on_hyphens=False,
     )  # fmt: skip
 
@@ -72,17 +104,21 @@ def document(findings: Sequence[Finding], site: str, ignored: int) -> dict[str, 
         "ready": not counts["error"],
         "counts": counts,
         "ignored": ignored,
-        "findings": [
-            {
-                "rule": finding.rule,
-                "level": finding.level.value,
-                "what": finding.what,
-                "because": finding.because,
-                "fix": finding.fix,
-                "source": finding.source,
-                "file": finding.file,
-                "line": finding.line,
-            }
-            for finding in findings
-        ],
+        "findings": records(findings),
     }
+
+
+def records(findings: Sequence[Finding]) -> list[dict[str, Any]]:
+    return [
+        {
+            "rule": finding.rule,
+            "level": finding.level.value,
+            "what": finding.what,
+            "because": finding.because,
+            "fix": finding.fix,
+            "source": finding.source,
+            "file": finding.file,
+            "line": finding.line,
+        }
+        for finding in findings
+    ]

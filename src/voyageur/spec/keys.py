@@ -135,6 +135,7 @@ KEYS: dict[str, Reader] = {
     "resources.cpus": or_auto(count(1)),
     "resources.memory": or_auto(size),
     "resources.memory_per_gpu": size,
+    "resources.disk": size,
     "resources.time": duration,
     "env.modules": texts,
     "env.venv": text,
@@ -163,6 +164,7 @@ VARIABLES = {
     "VOY_TASKS": "resources.tasks",
     "VOY_CPUS": "resources.cpus",
     "VOY_MEMORY": "resources.memory",
+    "VOY_DISK": "resources.disk",
     "VOY_TIME": "resources.time",
     "VOY_LAUNCH": "launch.with",
 }

@@ -29,6 +29,7 @@ class Resources(Struct, frozen=True, kw_only=True):
     cpus: int | None = None
     memory: Size | None = None
     memory_per_gpu: Size | None = None
+    disk: Size | None = None
     time: Duration = Duration(3600)
 
 

@@ -296,6 +296,7 @@ _EXAMPLES = {
     "resources.cpus": "ask for one CPU or more on each node, like `--cpus 8`",
     "resources.memory": "write it like 32000M or 10G, for each node",
     "resources.memory_per_gpu": "write it like 10G",
+    "resources.disk": "write it like 300G, for each node",
     "resources.time": _TIME,
     "checkpoint.warn": _TIME,
     "snapshot.limit": "write it like 500M",

@@ -1,0 +1,21 @@
+"""`voy site`: clusters, what is known of them, and what this one is."""
+
+from __future__ import annotations
+
+import click
+
+from voyageur.commands.lazy import Lazy
+
+SUBVERBS = {
+    "accounts": "what may be charged, fair shares, and which one a plan would choose",
+    "list": "all profiles: in production or retired, and how old their facts are",
+    "show": "one page about a cluster",
+    "detect": "which cluster this machine is, and by which signs",
+}
+
+_STORY = """Clusters: what is known of them, and what this one is."""
+
+
+@click.group("site", cls=Lazy, verbs=SUBVERBS, prefix="site_", called="subverb", help=_STORY)
+def command() -> None:
+    pass
