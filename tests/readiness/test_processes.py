@@ -219,6 +219,7 @@ def test_where_jobs_are_stopped_for_others_even_short_ones_should_save(tmp_path:
     site = replace(CLUSTER, queues=Queues(partitions=(partition,)))
     (found,) = findings(tmp_path, {"train.py": "print(1)\n"}, site=site, time="1h")
     assert found.what == "train.py saves nothing, and jobs in spare may be stopped for others at any time"
+    assert program(tmp_path, "print(1)\n", site=site, time="20m") == []
 
 
 def test_without_tiers_three_hours_are_short(tmp_path: Path) -> None:

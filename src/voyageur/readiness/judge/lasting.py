@@ -12,6 +12,7 @@ from voyageur.rules.project import NO_CHECKPOINT, NO_RESUME
 from voyageur.units import Duration
 
 _SHORT = Duration(3 * 3600)
+_WORTH_KEEPING = Duration(3600)
 
 
 def checkpoints(scene: Scene) -> Iterator[Finding]:
@@ -34,7 +35,7 @@ def checkpoints(scene: Scene) -> Iterator[Finding]:
 def _reason(scene: Scene) -> str:
     tiers = scene.site.times.tiers
     short, asked = min(tiers, default=_SHORT), scene.plan.shape.time.value
-    if scene.partition is not None and scene.partition.preemptible:
+    if scene.partition is not None and scene.partition.preemptible and asked >= _WORTH_KEEPING:
         return f"jobs in {scene.partition.name} may be stopped for others at any time"
     return f"it asks for {asked}" if asked > short else ""
 
