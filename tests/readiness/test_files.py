@@ -81,6 +81,12 @@ def test_broken_python_is_an_error_where_it_is_reached(content: bytes, line: int
     assert found.line in (line, 2)
 
 
+def test_a_notebook_that_was_saved_as_a_program(tmp_path: Path) -> None:
+    (found,) = findings(tmp_path, {"train.py": "x = 1\n%matplotlib inline\n"})
+    assert brief((found,)) == ["error train.py:2 broken-syntax"]
+    assert found.what.startswith("`%matplotlib inline` is a notebook's command, and no Python")
+
+
 def test_a_newer_python_may_read_it(tmp_path: Path) -> None:
     files: Files = {"train.py": "print 1\n"}
     found = findings(tmp_path, files, env__modules=["python/3.99"])

@@ -80,6 +80,13 @@ def test_defaults_count_unless_the_command_gives_another(tmp_path: Path) -> None
         assert program(tmp_path, OPTIONS, command=f"python train.py {given}") == []
 
 
+def test_a_path_upwards_in_the_command(tmp_path: Path) -> None:
+    (tmp_path / "src").mkdir()
+    (tmp_path / "voyageur.toml").touch()
+    assert program(tmp_path, "print(1)", command="python train.py --data ../data") == ["warning local-path"]
+    assert program(tmp_path, "print(1)", command="python ../train.py ../data", start_in="src") == []
+
+
 def test_defaults_of_click(tmp_path: Path) -> None:
     text = (
         "import click\n@click.command()\n@click.option('--data', default='/home/ada/x')\ndef main(data): pass\nmain()\n"
@@ -128,6 +135,10 @@ def test_shell_scripts_have_paths_too(tmp_path: Path) -> None:
 
 
 def test_results_in_home(tmp_path: Path) -> None:
+    assert program(tmp_path, "from pathlib import Path\n(Path.home() / 'results').mkdir()\n") == []
+    assert program(tmp_path, "import os\nfrom pathlib import Path\nos.makedirs(Path.home() / 'results')\n") == [
+        "warning train.py:3 writes-to-home"
+    ]
     text = "import os\nos.makedirs('~/results')\n"
     assert program(tmp_path, text) == ["warning train.py:2 writes-to-home"]
     locked = replace(STRICT, storage=Storage(places=(Place(name="home", path="$HOME", jobs=Use.READ_ONLY),)))

@@ -116,6 +116,14 @@ def test_many_files_are_read_by_several_processes_alike(tmp_path: Path) -> None:
     assert {each.line for each in found} == {701}
 
 
+def test_a_machine_that_gives_no_more_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise BlockingIOError("Resource temporarily unavailable")
+
+    monkeypatch.setattr("voyageur.readiness.reach.ProcessPoolExecutor", refuse)
+    test_many_files_are_read_by_several_processes_alike(tmp_path)
+
+
 # ── what is surely called ────────────────────────────────────────────────────────────────────────────────────────────
 
 

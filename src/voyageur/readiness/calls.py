@@ -10,7 +10,7 @@ from voyageur.readiness import displays, downloads, libraries
 from voyageur.readiness.listed import listed
 from voyageur.readiness.model import Guard, Kind, Sighting
 from voyageur.readiness.names import Scopes
-from voyageur.readiness.paths import exists_only_here, is_home, leaves_upwards
+from voyageur.readiness.paths import exists_only_here, is_home, leaves_upwards, may_be_path
 from voyageur.readiness.programs import deeds
 from voyageur.readiness.shell import commands
 from voyageur.readiness.shell import sightings_of as shell_sightings
@@ -79,6 +79,8 @@ class Context(NamedTuple):
             first = node.values[0]
             inner = first.value if isinstance(first, ast.FormattedValue) else first
             return self.literal(inner, depth + 1)
+        if isinstance(node, ast.Call) and self.scopes.dotted(node.func) == "pathlib.Path.home":
+            return "~", node.lineno
         if isinstance(node, ast.Call) and node.args and self.scopes.dotted(node.func) in _FOLDERS | _PATH_TYPES:
             return self.literal(node.args[0], depth + 1)
         return None
@@ -101,6 +103,25 @@ def is_talk(name: str) -> bool:
     """These take texts to show or to compare them; a path in one is not opened."""
     last = name.rpartition(".")[2]
     return last in _TALK or last.endswith(("Error", "Exception", "Warning"))
+
+
+_LASTS = (
+    {name.rpartition(".")[2] for table in (displays.EXACT, downloads.EXACT, _POOLS) for name in table}
+    | {name.rpartition(".")[2] for table in (_QUESTIONS, _PROCESSES, _CORES, displays.BACKEND_CALLS) for name in table}
+    | {name.rpartition(".")[2] for table in (downloads.BY_ADDRESS, libraries.STRONG_SAVES) for name in table}
+    | {name.rpartition(".")[2] for table in (libraries.WEAK_SAVES, libraries.LOADS) for name in table}
+    | libraries.STRONG_SAVE_ENDS | libraries.WEAK_SAVE_ENDS | libraries.LOAD_ENDS | libraries.TRAINERS
+    | libraries.SPREADING_ENDS
+    | {"DataLoader", "WandbLogger", "backward", "from_pretrained", "getenv", "open", "sched_getaffinity", "setdefault"}
+)  # fmt: skip
+_STARTS = (*displays.STARTS, *downloads.STARTS, *libraries.SPREADING, "get_ipython()")
+
+
+def may_matter(name: str, node: ast.Call) -> bool:
+    """A quick look: of a hundred calls, few are worth the questions below."""
+    if name.rpartition(".")[2] in _LASTS or name.startswith(_STARTS):
+        return True
+    return any(word.arg in libraries.RESUME_WORDS for word in node.keywords)
 
 
 def sightings_of(name: str, node: ast.Call, context: Context) -> Iterator[Sighting]:
@@ -280,14 +301,16 @@ def _variable(name: str, node: ast.Call, context: Context) -> Iterator[Sighting]
 
 def path_sightings(name: str, node: ast.Call, context: Context) -> Iterator[Sighting]:
     """Literals among the arguments that can only be paths of this machine; for calls that open files, others, too."""
-    opens = _opens(name)
     for value in [*node.args, *(word.value for word in node.keywords)]:
-        known = context.literal(value)
-        if known is None:
+        known = context.literal(value) if value.__class__ in _LITERALS else None
+        if known is None or not may_be_path(known[0]):
             continue
         text, line = known
-        if exists_only_here(text) or (opens and (is_home(text) or leaves_upwards(text))):
+        if exists_only_here(text) or ((is_home(text) or leaves_upwards(text)) and _opens(name)):
             yield context.seen(Kind.PATH, name, text=text, line=line, reads=not _writes(name, node))
+
+
+_LITERALS = frozenset({ast.Constant, ast.Name, ast.BinOp, ast.JoinedStr, ast.Call})
 
 
 def _opens(name: str) -> bool:

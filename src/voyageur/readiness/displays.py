@@ -69,6 +69,8 @@ _ENDS = (
     ("pyautogui.", "", _WINDOW),
 )
 
+STARTS = (*_QT_NAMES, *(start for start, _, _ in _ENDS))
+
 _GUI_BACKENDS = ("tk", "qt", "gtk", "wx", "macosx", "webagg", "nbagg", "notebook", "widget", "ipympl")
 BACKEND_CALLS = frozenset({"matplotlib.use", "matplotlib.pyplot.switch_backend"})
 _BACKEND = Display('matplotlib.use("Agg"), or MPLBACKEND = "Agg" in [env] variables')

@@ -57,7 +57,7 @@ FAMILIES = {
     "url": Family("download it once on a login node to scratch, and give its path in the command", {}),
 }
 
-_EXACT = {
+EXACT = {
     "torch.hub.load": "torch",
     "torch.hub.load_state_dict_from_url": "torch",
     "torch.hub.download_url_to_file": "torch",
@@ -90,22 +90,23 @@ _EXACT = {
 }
 _KERAS = ("tensorflow.keras.", "keras.")
 # These fetch only what is named by an address.
-_BY_ADDRESS = listed(
+BY_ADDRESS = listed(
     "urllib.request.urlretrieve urllib.request.urlopen requests.get requests.post requests.head requests.request"
     " httpx.get httpx.post httpx.stream aiohttp.request pandas.read_csv pandas.read_json pandas.read_table"
     " pandas.read_parquet pandas.read_excel mlflow.set_tracking_uri"
 )
 _OWN_MODELS = ("transformers.", "diffusers.", "peft.", "tokenizers.", "setfit.", "optimum.", "open_clip.")
 _DATASETS = ("torchvision.datasets.", "torchaudio.datasets.", "torchtext.datasets.", "medmnist.", "tonic.datasets.")
+STARTS = (*_DATASETS, *_KERAS, "torchvision.models.", "timm.create_model", "sklearn.datasets.fetch_")
 # The first word of load_dataset() that means files which are there.
 LOCAL_FORMATS = listed("csv json parquet text arrow imagefolder audiofolder videofolder webdataset pandas sql xml")
 _HERE = ("http://localhost", "http://127.", "http://0.0.0.0", "http://[::1]")
 
 
 def family_of(name: str) -> str | None:
-    if name in _EXACT:
-        return _EXACT[name]
-    if name in _BY_ADDRESS:
+    if name in EXACT:
+        return EXACT[name]
+    if name in BY_ADDRESS:
         return "url"
     last = name.rpartition(".")[2]
     if last == "from_pretrained" and name.startswith(_OWN_MODELS):
@@ -127,7 +128,7 @@ def _keras(name: str, last: str) -> str | None:
 
 
 def needs_address(name: str) -> bool:
-    return name in _BY_ADDRESS
+    return name in BY_ADDRESS
 
 
 def is_address(text: str) -> bool:

@@ -96,6 +96,7 @@ def _has_remote(root: Path) -> bool:
 
 def _folders_named(scene: Scene) -> list[str]:
     """Folders on this machine that the command names; they may be links to where the data really is."""
+    top = os.path.realpath(scene.root)
     words = (word.partition("=")[2] if word.startswith("-") else word for word in scene.spec.command)
     whole = [os.path.join(scene.root, scene.plan.start_in, word) for word in words if word and "\0" not in word]
-    return [path for path in whole if os.path.isdir(path) and os.path.realpath(path) not in ("/", str(scene.root))]
+    return [path for path in whole if os.path.isdir(path) and os.path.realpath(path) not in ("/", top)]

@@ -9,54 +9,51 @@ _LONGEST_CHAIN = 30
 
 
 class Scopes:
-    """Names and texts that are known at this point of a file, those of the innermost function first."""
+    """Names and texts that are known at this point of a file; a function begins with a copy of what is known."""
 
     def __init__(self) -> None:
-        self._names: list[dict[str, str]] = [{}]
-        self._texts: list[dict[str, tuple[str, int]]] = [{}]
+        self._names: dict[str, str] = {}
+        self._texts: dict[str, tuple[str, int]] = {}
+        self._around: list[tuple[dict[str, str], dict[str, tuple[str, int]]]] = []
+        self._of_self: dict[str, str] = {}
 
     def enter(self, own: list[str]) -> None:
-        self._names.append(dict.fromkeys(own, OWN))
-        self._texts.append({})
+        self._around.append((self._names, self._texts))
+        self._names, self._texts = self._names.copy(), self._texts.copy()
+        for name in own:
+            self.bind(name, OWN)
 
     def leave(self) -> None:
-        self._names.pop()
-        self._texts.pop()
+        self._names, self._texts = self._around.pop()
 
     def bind(self, name: str, meaning: str | None) -> None:
-        self._names[-1][name] = meaning or OWN
-        self._texts[-1].pop(name, None)
+        self._names[name] = meaning or OWN
+        self._texts.pop(name, None)
 
-    def bind_everywhere(self, name: str, meaning: str) -> None:
+    def bind_of_self(self, attribute: str, meaning: str) -> None:
         """`self.figure`: bound in one method, used in another."""
-        self._names[0][name] = meaning
+        self._of_self[attribute] = meaning
 
     def keep_text(self, name: str, text: str, line: int) -> None:
-        self._texts[-1][name] = (text, line)
+        self._texts[name] = (text, line)
 
     def meaning(self, name: str) -> str:
-        for scope in reversed(self._names):
-            if name in scope:
-                return scope[name]
-        return name
+        return self._names.get(name, name)
 
     def text(self, name: str) -> tuple[str, int] | None:
-        for names, texts in zip(reversed(self._names), reversed(self._texts), strict=True):
-            if name in texts:
-                return texts[name]
-            if name in names:
-                return None
-        return None
+        return self._texts.get(name)
 
     def dotted(self, node: ast.expr | None) -> str:
         """`PIL.Image.open().show` for `Image.open(path).show`. What cannot be told is `?`."""
         tail: list[str] = []
         for _ in range(_LONGEST_CHAIN):
             if isinstance(node, ast.Name):
-                return self.meaning(node.id) + "".join(reversed(tail))
+                meaning = self._names.get(node.id, node.id)
+                return meaning + "".join(reversed(tail)) if tail else meaning
             if isinstance(node, ast.Attribute):
                 if isinstance(node.value, ast.Name) and node.value.id == "self":
-                    return self._of_self(node.attr) + "".join(reversed(tail))
+                    known = self._of_self.get(node.attr) or f"{OWN}.{node.attr}"
+                    return known + "".join(reversed(tail))
                 tail.append(f".{node.attr}")
                 node = node.value
             elif isinstance(node, ast.Call):
@@ -70,6 +67,3 @@ class Scopes:
             else:
                 break
         return "?" + "".join(reversed(tail))
-
-    def _of_self(self, attribute: str) -> str:
-        return self._names[0].get(f"self.{attribute}", f"{OWN}.{attribute}")

@@ -10,6 +10,11 @@ _DESKTOP = ("~/Desktop", "~/Downloads", "~/Documents", "$HOME/Desktop", "$HOME/D
 _LONGEST = 1_000
 
 
+def may_be_path(text: str) -> bool:
+    """A quick look at its first letters."""
+    return text[:1] in ("/", "~", "$", ".", "\\") or text[1:2] == ":"
+
+
 def exists_only_here(text: str) -> bool:
     """By its looks: below somebody's home or on somebody's disk. One that only names such a folder is none."""
     if len(text) > _LONGEST or "\n" in text:

@@ -7,6 +7,7 @@ import sys
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from itertools import pairwise
 from multiprocessing import get_context
 from pathlib import Path
@@ -228,9 +229,15 @@ class _Readers:
         weights = {file: _size(self._root / file) for file in files}
         if self._cores < 2 or len(files) < 2 or sum(weights.values()) < _WORTH_PROCESSES:
             return read_files(self._root, files)
+        try:
+            return self._read_together(_shares(weights, 4 * self._cores))
+        except (OSError, BrokenProcessPool):  # login nodes count their users' processes, and end some
+            self._cores = 1
+            return read_files(self._root, files)
+
+    def _read_together(self, shares: list[list[str]]) -> list[Module]:
         if self._pool is None:
             self._pool = ProcessPoolExecutor(self._cores, mp_context=get_context("fork"))
-        shares = _shares(weights, 4 * self._cores)
         answers = self._pool.map(read_files, [self._root] * len(shares), shares)
         return [module for answer in answers for module in answer]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator, Sequence
 
-from voyageur.readiness.calls import Context, is_talk, path_sightings, sightings_of
+from voyageur.readiness.calls import Context, is_talk, may_matter, path_sightings, sightings_of
 from voyageur.readiness.conditions import catches, guard_of, is_main, leaves, never
 from voyageur.readiness.libraries import LIBRARIES, RANK_VARIABLES, SPREADING, SPREADING_ENDS
 from voyageur.readiness.model import MAIN, Guard, Import, Kind, Module, Option, Sighting
@@ -172,7 +172,7 @@ class Reader:
         for node in [*statement.decorator_list, *statement.bases, *(word.value for word in statement.keywords)]:
             self._expression(node)
         for base in statement.bases:
-            self._surely(statement.name, base)
+            self._surely(statement.name, base, self._scopes.dotted(base))
         self._inner(statement, [])
 
     def _inner(self, statement: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, own: list[str]) -> None:
@@ -251,7 +251,7 @@ class Reader:
             self._scopes.bind(target.id, meaning)
             self._keep_text(target.id, value)
         elif isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id == "self":
-            self._scopes.bind_everywhere(f"self.{target.attr}", meaning)
+            self._scopes.bind_of_self(target.attr, meaning)
         elif isinstance(target, ast.Tuple | ast.List):
             for part in target.elts:
                 if isinstance(part, ast.Name):
@@ -281,11 +281,16 @@ class Reader:
 
     def _for(self, statement: ast.For | ast.AsyncFor) -> None:
         self._expression(statement.iter)
-        for part in ast.walk(statement.target):
-            if isinstance(part, ast.Name):
-                self._scopes.bind(part.id, OWN)
+        self._forget(statement.target)
         self._block(statement.body)
         self._block(statement.orelse)
+
+    def _forget(self, target: ast.expr) -> None:
+        for part in target.elts if isinstance(target, ast.Tuple | ast.List) else [target]:
+            if isinstance(part, ast.Name):
+                self._scopes.bind(part.id, OWN)
+            elif isinstance(part, ast.Tuple):
+                self._forget(part)
 
     # ── expressions ──────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -309,16 +314,16 @@ class Reader:
             else:
                 if kind is ast.Call:
                     self._call(node)  # type: ignore[arg-type]
-                for name in _FIELDS[kind]:
-                    value = getattr(node, name, None)
+                for name in _FIELDS.get(kind, ()):  # also None, and the names that patterns hold
+                    value = getattr(node, name)
                     if value.__class__ is list:
-                        extend(part for part in value if isinstance(part, ast.AST))
-                    elif isinstance(value, ast.AST):
+                        extend(value)
+                    elif value is not None:
                         push(value)
 
-    def _surely(self, owner: str, node: ast.expr) -> None:
+    def _surely(self, owner: str, node: ast.expr, whole: str) -> None:
         name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
-        if name and self._scopes.dotted(node).partition(".")[0] not in LIBRARIES:
+        if name and whole.partition(".")[0] not in LIBRARIES:
             self.surely_used.setdefault(owner, set()).add(name)
 
     def _is_library(self, name: str) -> bool:
@@ -328,11 +333,12 @@ class Reader:
     def _call(self, node: ast.Call) -> None:
         name = self._scopes.dotted(node.func)
         if not self._guards:
-            self._surely(self._owner, node.func)
+            self._surely(self._owner, node.func, name)
         context = self._context(node)
         if name.endswith((".add_argument", ".option")) and (option := option_of(name, node, context)):
             self.options.append(option)
-        self.sightings.extend(sightings_of(name, node, context))
+        if may_matter(name, node):
+            self.sightings.extend(sightings_of(name, node, context))
         if name in _IMPORTERS and node.args and (literal := context.literal(node.args[0])):
             self.imports.append(Import(module=literal[0].lstrip("."), line=node.lineno))
         if not is_talk(name):

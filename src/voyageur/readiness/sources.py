@@ -89,12 +89,20 @@ def _parsed(file: str, content: bytes | str, language: str, silenced: dict[int, 
         return module_of(file, ast.parse(content), language, silenced)
     except SyntaxError as problem:
         return Module(
-            file=file, language=language, problem=problem.msg, problem_line=problem.lineno or 1, silenced=silenced
+            file=file, language=language, problem=_problem(problem), problem_line=problem.lineno or 1, silenced=silenced
         )
     except ValueError as problem:  # NUL bytes, and encodings that Python does not know
         return Module(file=file, language=language, problem=str(problem), problem_line=1, silenced=silenced)
     except (RecursionError, MemoryError):
         return Module(file=file, language=language, skipped="its expressions are nested too deep to be followed")
+
+
+def _problem(problem: SyntaxError) -> str:
+    """Notebooks that were saved as programs keep lines that only notebooks know."""
+    line = (problem.text or "").strip()
+    if line.startswith(("%", "!")):
+        return f"`{line[:60]}` is a notebook's command, and no Python"
+    return problem.msg
 
 
 def _text(content: bytes) -> str:

@@ -25,8 +25,7 @@ def local_paths(scene: Scene) -> Iterator[Finding]:
 def _in_program(scene: Scene, module: Module, sighting: Sighting) -> Iterator[Finding]:
     text = sighting.text
     if leaves_upwards(text):
-        inside = os.path.normpath(os.path.join(scene.plan.start_in, text))
-        if inside.startswith(".."):
+        if _is_outside(scene, text):
             what = f"{quoted(text)} leaves the project, and what lies there does not travel"
             yield scene.finding(Level.WARNING, LOCAL_PATH, module, sighting, what)
     elif is_home(text) and not never_on_a_cluster(text):
@@ -34,6 +33,10 @@ def _in_program(scene: Scene, module: Module, sighting: Sighting) -> Iterator[Fi
             yield from _writes_home(scene, module, sighting)
     elif level := _level(scene, text):
         yield scene.finding(level, LOCAL_PATH, module, sighting, _what(text), relative_fix(scene.root, text))
+
+
+def _is_outside(scene: Scene, text: str) -> bool:
+    return os.path.normpath(os.path.join(scene.plan.start_in, text)).startswith("..")
 
 
 def _level(scene: Scene, text: str) -> Level | None:
@@ -88,6 +91,10 @@ def _in_command(scene: Scene) -> Iterator[Finding]:
         if exists_only_here(value) and (level := _level(scene, value)):
             fix = relative_fix(scene.root, value) or "bring it to the cluster, and name it as {scratch}/..."
             yield at(level, LOCAL_PATH).broken(f"in the command: {_what(value)}", fix=fix, file=file, line=line)
+        elif leaves_upwards(value) and _is_outside(scene, value):
+            what = f"in the command: {quoted(value)} leaves the project, and what lies there does not travel"
+            fix = "bring it to the cluster, and name it as {scratch}/..."
+            yield at(Level.WARNING, LOCAL_PATH).broken(what, fix=fix, file=file, line=line)
 
 
 def place_of(scene: Scene, key: str) -> tuple[str | None, int | None]:
