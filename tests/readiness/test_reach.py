@@ -120,7 +120,7 @@ def test_a_machine_that_gives_no_more_processes(tmp_path: Path, monkeypatch: pyt
     def refuse(*_: object, **__: object) -> None:
         raise BlockingIOError("Resource temporarily unavailable")
 
-    monkeypatch.setattr("voyageur.readiness.reach.ProcessPoolExecutor", refuse)
+    monkeypatch.setattr("voyageur.readiness.readers.ProcessPoolExecutor", refuse)
     test_many_files_are_read_by_several_processes_alike(tmp_path)
 
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from voyageur.readiness import displays, downloads, libraries
+from voyageur.readiness.context import Context
 from voyageur.readiness.listed import listed
-from voyageur.readiness.model import Guard, Kind, Sighting
-from voyageur.readiness.names import Scopes
-from voyageur.readiness.paths import exists_only_here, is_home, leaves_upwards, may_be_path
+from voyageur.readiness.model import Kind, Sighting
 from voyageur.readiness.programs import deeds
 from voyageur.readiness.shell import commands
 from voyageur.readiness.shell import sightings_of as shell_sightings
@@ -36,67 +34,6 @@ _TALK = listed(
     " removesuffix split join compile match search sub findall format echo secho fail skip append add get exists isdir"
     " isfile is_file is_dir access add_argument option getLogger lstrip rstrip index find count field Field"
 )
-_FOLDERS = frozenset({"os.path.join", "os.path.expanduser", "os.path.abspath", "os.path.realpath", "str", "os.fspath"})
-_PATH_TYPES = frozenset({"pathlib.Path", "pathlib.PurePath", "pathlib.PosixPath"})
-_WRITERS = listed("makedirs mkdir save savez to_csv savetxt write_text write_bytes dump SummaryWriter")
-_DEEPEST = 20
-
-
-class Context(NamedTuple):
-    scopes: Scopes
-    line: int
-    guards: tuple[Guard, ...]
-    owner: str
-
-    def seen(
-        self,
-        kind: Kind,
-        name: str,
-        *,
-        text: str = "",
-        family: str = "",
-        option: str = "",
-        number: int | None = None,
-        reads: bool = False,
-        line: int = 0,
-    ) -> Sighting:
-        return Sighting(
-            kind=kind, line=line or self.line, name=name, text=text, family=family, option=option, number=number,
-            reads=reads, guards=self.guards, owner=self.owner,
-        )  # fmt: skip
-
-    def literal(self, node: ast.expr | None, depth: int = 0) -> tuple[str, int] | None:
-        """The text that an expression begins with, and the line where somebody wrote it."""
-        if node is None or depth > _DEEPEST:
-            return None
-        if isinstance(node, ast.Constant):
-            return (node.value, node.lineno) if isinstance(node.value, str) else None
-        if isinstance(node, ast.Name):
-            return self.scopes.text(node.id)
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Div):
-            return self._joined(node, depth)
-        if isinstance(node, ast.JoinedStr) and node.values:
-            first = node.values[0]
-            inner = first.value if isinstance(first, ast.FormattedValue) else first
-            return self.literal(inner, depth + 1)
-        if isinstance(node, ast.Call) and self.scopes.dotted(node.func) == "pathlib.Path.home":
-            return "~", node.lineno
-        if isinstance(node, ast.Call) and node.args and self.scopes.dotted(node.func) in _FOLDERS | _PATH_TYPES:
-            return self.literal(node.args[0], depth + 1)
-        return None
-
-    def _joined(self, node: ast.BinOp, depth: int) -> tuple[str, int] | None:
-        left = self.literal(node.left, depth + 1)
-        right = node.right
-        if left and isinstance(right, ast.Constant) and isinstance(right.value, str):
-            between = "/" if isinstance(node.op, ast.Div) else ""
-            return left[0] + between + right.value, left[1]
-        return left
-
-    def path(self, node: ast.expr, name: str, *, reads: bool = False) -> Iterator[Sighting]:
-        known = self.literal(node)
-        if known and exists_only_here(known[0]):
-            yield self.seen(Kind.PATH, name, text=known[0], line=known[1], reads=reads)
 
 
 def is_talk(name: str) -> bool:
@@ -294,43 +231,3 @@ def _variable(name: str, node: ast.Call, context: Context) -> Iterator[Sighting]
         key, value = (context.literal(each) for each in node.args[:2])
         if key and value:
             yield context.seen(Kind.SETS, key[0], text=value[0])
-
-
-# ── paths ────────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def path_sightings(name: str, node: ast.Call, context: Context) -> Iterator[Sighting]:
-    """Literals among the arguments that can only be paths of this machine; for calls that open files, others, too."""
-    for value in [*node.args, *(word.value for word in node.keywords)]:
-        known = context.literal(value) if value.__class__ in _LITERALS else None
-        if known is None or not may_be_path(known[0]):
-            continue
-        text, line = known
-        if exists_only_here(text) or ((is_home(text) or leaves_upwards(text)) and _opens(name)):
-            yield context.seen(Kind.PATH, name, text=text, line=line, reads=not _writes(name, node))
-
-
-_LITERALS = frozenset({ast.Constant, ast.Name, ast.BinOp, ast.JoinedStr, ast.Call})
-
-
-def _opens(name: str) -> bool:
-    """Calls whose first argument is a file or a folder beyond doubt."""
-    last = name.rpartition(".")[2]
-    return name in _OPENERS or name in _PATH_TYPES or (name.startswith("pandas.read_")) or last in _WRITERS
-
-
-_OPENERS = listed(
-    "open io.open gzip.open numpy.load numpy.loadtxt numpy.genfromtxt numpy.save numpy.savez torch.load torch.save"
-    " os.listdir os.scandir os.walk os.makedirs os.mkdir os.chdir glob.glob glob.iglob h5py.File PIL.Image.open"
-    " cv2.imread cv2.imwrite shutil.copy shutil.copytree shutil.move xarray.open_dataset netCDF4.Dataset joblib.load"
-    " joblib.dump torchvision.datasets.ImageFolder zipfile.ZipFile tarfile.open sqlite3.connect soundfile.read"
-    " librosa.load torchaudio.load datasets.load_from_disk os.path.expanduser"
-)
-
-
-def _writes(name: str, node: ast.Call) -> bool:
-    last = name.rpartition(".")[2]
-    if last in ("open", "File"):
-        mode = node.args[1] if len(node.args) > 1 else next((w.value for w in node.keywords if w.arg == "mode"), None)
-        return isinstance(mode, ast.Constant) and str(mode.value)[:1] in ("w", "a", "x")
-    return last in _WRITERS

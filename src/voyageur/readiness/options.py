@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from voyageur.readiness.model import Option
 
 if TYPE_CHECKING:
-    from voyageur.readiness.calls import Context
+    from voyageur.readiness.context import Context
 
 _SWITCHES = frozenset({"store_true", "store_false", "store_const", "count"})
 

@@ -6,21 +6,18 @@ import os
 import sys
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from itertools import pairwise
-from multiprocessing import get_context
 from pathlib import Path
 
 from msgspec import Struct
 
 from voyageur.readiness.model import Import, Kind, Module, Sighting
 from voyageur.readiness.programs import deeds
+from voyageur.readiness.readers import Readers
 from voyageur.readiness.shell import commands
-from voyageur.readiness.sources import language_of, read_files
+from voyageur.readiness.sources import language_of
 
 _ASIDE = ("test", "tests", "docs", "doc", "examples", "example", "notebooks", "conftest.py", "setup.py", "noxfile.py")
-_WORTH_PROCESSES = 600_000  # bytes; below that one process has read it all before two have started
 _SOME_CODE = (".py", ".sh", ".ipynb")
 
 
@@ -110,7 +107,7 @@ class _Search:
     def follow(self, entries: Iterable[str]) -> None:
         """Level by level: what is imported is known when the importer has been read."""
         waiting = list(dict.fromkeys(entries))
-        with _Readers(self.root, self.files) as readers:
+        with Readers(self.root) as readers:
             while waiting:
                 for module in readers.read(waiting):
                     self.read[module.file] = module
@@ -208,52 +205,3 @@ def _shebang(path: Path) -> bool:
             return file.read(2) == b"#!"
     except OSError:
         return False
-
-
-class _Readers:
-    """One process, or as many as there are cores when there is much to read."""
-
-    def __init__(self, root: Path, files: Iterable[str]) -> None:
-        self._root = root
-        self._pool: ProcessPoolExecutor | None = None
-        self._cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-    def __enter__(self) -> _Readers:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._pool:
-            self._pool.shutdown()
-
-    def read(self, files: Sequence[str]) -> list[Module]:
-        weights = {file: _size(self._root / file) for file in files}
-        if self._cores < 2 or len(files) < 2 or sum(weights.values()) < _WORTH_PROCESSES:
-            return read_files(self._root, files)
-        try:
-            return self._read_together(_shares(weights, 4 * self._cores))
-        except (OSError, BrokenProcessPool):  # login nodes count their users' processes, and end some
-            self._cores = 1
-            return read_files(self._root, files)
-
-    def _read_together(self, shares: list[list[str]]) -> list[Module]:
-        if self._pool is None:
-            self._pool = ProcessPoolExecutor(self._cores, mp_context=get_context("fork"))
-        answers = self._pool.map(read_files, [self._root] * len(shares), shares)
-        return [module for answer in answers for module in answer]
-
-
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except OSError:
-        return 0
-
-
-def _shares(weights: dict[str, int], count: int) -> list[list[str]]:
-    """About equally heavy."""
-    shares: list[tuple[int, list[str]]] = [(0, []) for _ in range(count)]
-    for file in sorted(weights, key=lambda name: -weights[name]):
-        weight, share = min(shares, key=lambda each: each[0])
-        share.append(file)
-        shares[shares.index((weight, share))] = (weight + weights[file], share)
-    return [share for _, share in shares if share]

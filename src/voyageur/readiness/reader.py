@@ -5,22 +5,15 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator, Sequence
 
-from voyageur.readiness.calls import Context, is_talk, may_matter, path_sightings, sightings_of
+from voyageur.readiness.bindings import Bindings
 from voyageur.readiness.conditions import catches, guard_of, is_main, leaves, never
-from voyageur.readiness.libraries import LIBRARIES, RANK_VARIABLES, SPREADING, SPREADING_ENDS
-from voyageur.readiness.model import MAIN, Guard, Import, Kind, Module, Option, Sighting
-from voyageur.readiness.names import OWN, Scopes
-from voyageur.readiness.options import option_of
+from voyageur.readiness.expressions import FIELDS
+from voyageur.readiness.libraries import LIBRARIES
+from voyageur.readiness.model import MAIN, Guard, Kind, Module, Sighting
+from voyageur.readiness.names import OWN
 
-_NO_EXPRESSIONS = frozenset({"ctx", "op", "ops", "id", "attr", "arg", "kind", "type_comment", "conversion", "is_async"})
-_FIELDS = {
-    kind: tuple(name for name in kind._fields if name not in _NO_EXPRESSIONS)
-    for kind in vars(ast).values()
-    if isinstance(kind, type) and issubclass(kind, ast.AST)
-}
 _BLOCKS = frozenset({"body", "orelse", "finalbody", "handlers", "cases"})
-_HEADS = {kind: tuple(name for name in fields if name not in _BLOCKS) for kind, fields in _FIELDS.items()}
-_IMPORTERS = frozenset({"importlib.import_module", "__import__", "runpy.run_module"})
+_HEADS = {kind: tuple(name for name in fields if name not in _BLOCKS) for kind, fields in FIELDS.items()}
 _TRY = Guard(words=("try",))
 _PERHAPS = Guard(words=("perhaps",))
 _HARMLESS = LIBRARIES | {"staticmethod", "classmethod", "property"}
@@ -29,16 +22,9 @@ _DEEPEST = 150  # blocks in blocks; Python itself allows 100 by indentation
 _Functions = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-class Reader:
+class Reader(Bindings):
     def __init__(self) -> None:
-        self.sightings: list[Sighting] = []
-        self.imports: list[Import] = []
-        self.options: list[Option] = []
-        self.used: dict[str, set[str]] = {"": set()}
-        self.surely_used: dict[str, set[str]] = {"": set()}
-        self._scopes = Scopes()
-        self._guards: tuple[Guard, ...] = ()
-        self._owner = ""
+        super().__init__()
         self._depth = 0
         self._functions = 0
         self._statements: dict[type[ast.stmt], Callable[..., None]] = {
@@ -97,7 +83,7 @@ class Reader:
         kind = type(statement)
         for name in _HEADS[kind]:
             self._field(getattr(statement, name, None))
-        for name in _FIELDS[kind]:
+        for name in FIELDS[kind]:
             if name in _BLOCKS and (body := getattr(statement, name)):
                 self._parts(body)
 
@@ -117,33 +103,6 @@ class Reader:
                 self._field(item)
         elif isinstance(value, ast.AST):
             self._expression(value)
-
-    def _import(self, statement: ast.Import) -> None:
-        for alias in statement.names:
-            self.imports.append(Import(module=alias.name, line=statement.lineno))
-            self._imported(alias.name, statement)
-        self._bind_import(statement)
-
-    def _import_from(self, statement: ast.ImportFrom) -> None:
-        names = tuple(alias.name for alias in statement.names)
-        module = statement.module or ""
-        self.imports.append(Import(module=module, line=statement.lineno, level=statement.level, names=names))
-        for name in names:
-            self._imported(f"{module}.{name}", statement)
-        self._bind_import(statement)
-
-    def _imported(self, name: str, statement: ast.stmt) -> None:
-        if name.startswith(SPREADING) or name.rpartition(".")[2] in SPREADING_ENDS:
-            self._note(Kind.SPREADS, statement, name)
-
-    def _bind_import(self, statement: ast.Import | ast.ImportFrom) -> None:
-        for alias in statement.names:
-            if isinstance(statement, ast.Import):
-                whole = alias.name if alias.asname else alias.name.partition(".")[0]
-                self._scopes.bind(alias.asname or whole, whole)
-            else:
-                whole = f"{statement.module}.{alias.name}" if not statement.level else f"{OWN}.{alias.name}"
-                self._scopes.bind(alias.asname or alias.name, whole)
 
     def _function(self, statement: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
         arguments = statement.args
@@ -230,48 +189,6 @@ class Reader:
         self._block(statement.orelse)
         self._block(statement.finalbody)
 
-    def _assign(self, statement: ast.Assign | ast.AnnAssign) -> None:
-        value = statement.value
-        targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-        if isinstance(statement, ast.AnnAssign):
-            self._expression(statement.annotation)
-        if value is None:
-            return
-        self._expression(value)
-        for target in targets:
-            self._bind(target, value)
-            if not isinstance(target, ast.Name):
-                self._expression(target)
-                self._setting(target, value)
-
-    def _bind(self, target: ast.expr, value: ast.expr) -> None:
-        meaning = self._scopes.dotted(value) if isinstance(value, ast.Call | ast.Attribute | ast.Name) else OWN
-        meaning = OWN if meaning.startswith("?") else meaning
-        if isinstance(target, ast.Name):
-            self._scopes.bind(target.id, meaning)
-            self._keep_text(target.id, value)
-        elif isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id == "self":
-            self._scopes.bind_of_self(target.attr, meaning)
-        elif isinstance(target, ast.Tuple | ast.List):
-            for part in target.elts:
-                if isinstance(part, ast.Name):
-                    self._scopes.bind(part.id, OWN if meaning == OWN else f"{meaning}[]")
-
-    def _keep_text(self, name: str, value: ast.expr) -> None:
-        """`DATA = "/home/me/data"` in a class is what a dataclass starts with; elsewhere its uses tell."""
-        known = self._context(value).literal(value)
-        if known:
-            self._scopes.keep_text(name, *known)
-            if name.isupper() or self._owner:
-                self._path(value, name)
-
-    def _setting(self, target: ast.expr, value: ast.expr) -> None:
-        """`os.environ["X"] = "1"`"""
-        if isinstance(target, ast.Subscript) and self._scopes.dotted(target.value) == "os.environ":
-            name, text = target.slice, value
-            if isinstance(name, ast.Constant) and isinstance(text, ast.Constant):
-                self._note(Kind.SETS, target, str(name.value), text=str(text.value))
-
     def _with(self, statement: ast.With | ast.AsyncWith) -> None:
         for item in statement.items:
             self._expression(item.context_expr)
@@ -284,76 +201,6 @@ class Reader:
         self._forget(statement.target)
         self._block(statement.body)
         self._block(statement.orelse)
-
-    def _forget(self, target: ast.expr) -> None:
-        for part in target.elts if isinstance(target, ast.Tuple | ast.List) else [target]:
-            if isinstance(part, ast.Name):
-                self._scopes.bind(part.id, OWN)
-            elif isinstance(part, ast.Tuple):
-                self._forget(part)
-
-    # ── expressions ──────────────────────────────────────────────────────────────────────────────────────────────────
-
-    def _expression(self, root: ast.AST) -> None:
-        stack: list[ast.AST] = [root]
-        pop, push, extend = stack.pop, stack.append, stack.extend
-        used = self.used.setdefault(self._owner, set())
-        while stack:
-            node = pop()
-            kind = type(node)
-            if kind is ast.Name:
-                used.add(node.id)  # type: ignore[attr-defined]  # `kind is` says what node is; mypy does not follow
-            elif kind is ast.Constant:
-                if node.value in RANK_VARIABLES:  # type: ignore[attr-defined]
-                    self._note(Kind.SPREADS, node, node.value)  # type: ignore[attr-defined]
-            elif kind is ast.Attribute:
-                inner = node.value  # type: ignore[attr-defined]
-                if inner.__class__ is not ast.Name or not self._is_library(inner.id):
-                    used.add(node.attr)  # type: ignore[attr-defined]
-                push(inner)
-            else:
-                if kind is ast.Call:
-                    self._call(node)  # type: ignore[arg-type]
-                for name in _FIELDS.get(kind, ()):  # also None, and the names that patterns hold
-                    value = getattr(node, name)
-                    if value.__class__ is list:
-                        extend(value)
-                    elif value is not None:
-                        push(value)
-
-    def _surely(self, owner: str, node: ast.expr, whole: str) -> None:
-        name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
-        if name and whole.partition(".")[0] not in LIBRARIES:
-            self.surely_used.setdefault(owner, set()).add(name)
-
-    def _is_library(self, name: str) -> bool:
-        """`cv2.imshow` names no function of the project that is called `imshow`."""
-        return self._scopes.meaning(name).partition(".")[0] in LIBRARIES
-
-    def _call(self, node: ast.Call) -> None:
-        name = self._scopes.dotted(node.func)
-        if not self._guards:
-            self._surely(self._owner, node.func, name)
-        context = self._context(node)
-        if name.endswith((".add_argument", ".option")) and (option := option_of(name, node, context)):
-            self.options.append(option)
-        if may_matter(name, node):
-            self.sightings.extend(sightings_of(name, node, context))
-        if name in _IMPORTERS and node.args and (literal := context.literal(node.args[0])):
-            self.imports.append(Import(module=literal[0].lstrip("."), line=node.lineno))
-        if not is_talk(name):
-            self.sightings.extend(path_sightings(name, node, context))
-
-    def _path(self, node: ast.expr, name: str) -> None:
-        self.sightings.extend(self._context(node).path(node, name))
-
-    def _note(self, kind: Kind, node: ast.AST, name: str, text: str = "") -> None:
-        line = getattr(node, "lineno", 1)
-        sighting = Sighting(kind=kind, line=line, name=name, text=text, guards=self._guards, owner=self._owner)
-        self.sightings.append(sighting)
-
-    def _context(self, node: ast.AST) -> Context:
-        return Context(self._scopes, getattr(node, "lineno", 1), self._guards, self._owner)
 
 
 def module_of(file: str, tree: ast.Module, language: str, silenced: dict[int, tuple[str, ...]]) -> Module:
