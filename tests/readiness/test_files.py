@@ -181,6 +181,12 @@ def test_notebooks_are_read_and_their_lines_are_those_of_the_file(tmp_path: Path
     assert "!pip install einops" in told["installs-at-run-time"]
 
 
+def test_a_notebook_shows_its_pictures_in_itself(tmp_path: Path) -> None:
+    text = notebook("import cv2\nimport matplotlib.pyplot as plt\nplt.show()\ncv2.imshow('x', 1)")
+    found = findings(tmp_path, {"a.ipynb": text}, command="papermill a.ipynb {checkpoints}/b.ipynb")
+    assert [each.what for each in found] == ["cv2.imshow() opens a window"]
+
+
 def test_notebooks_that_no_command_names_are_left_out(tmp_path: Path) -> None:
     files: Files = {"a.ipynb": notebook("input()"), "train.py": "print(1)\n", "tests/test_x.py": "input()\n"}
     assert brief(findings(tmp_path, files)) == []

@@ -62,6 +62,7 @@ def test_downloads_are_errors_where_nodes_have_no_internet(text: str, tmp_path: 
         "import requests\ndef get(url):\n    return requests.get(url)\nget('x')\n",
         "import pandas as pd\npd.read_csv('x.csv')\n",
         "import wandb\nwandb.init(mode='offline')\n",
+        "import wandb\nwandb.init(mode='online' if log else 'disabled')\n",
         "import os\nos.environ['WANDB_MODE'] = 'offline'\nimport wandb\nwandb.init()\n",
         "import os\nos.environ.setdefault('HF_HUB_OFFLINE', '1')\nimport datasets\ndatasets.load_dataset('squad')\n",
         "print('https://example.org')\n# wandb.init()\n",

@@ -47,6 +47,10 @@ def test_a_gpu_that_waits_for_one_process(arguments: str, tmp_path: Path) -> Non
     assert program(tmp_path, text, gpus=1, cpus=2) == []
 
 
+def test_a_loader_of_the_projects_own_is_its_own_affair(tmp_path: Path) -> None:
+    assert program(tmp_path, "import torch\nfrom mine import DataLoader\nDataLoader(x, num_workers=99)\n", gpus=1) == []
+
+
 @pytest.mark.parametrize("arguments", ["x, **options", "x, num_workers=len(y)", "x, 1, False, None, None, 4"])
 def test_workers_that_cannot_be_told(arguments: str, tmp_path: Path) -> None:
     assert program(tmp_path, f"from torch.utils.data import DataLoader\nDataLoader({arguments})\n", gpus=1) == []

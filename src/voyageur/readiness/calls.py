@@ -9,6 +9,7 @@ from voyageur.readiness import displays, downloads, libraries
 from voyageur.readiness.context import Context
 from voyageur.readiness.listed import listed
 from voyageur.readiness.model import Kind, Sighting
+from voyageur.readiness.paths import exists_only_here
 from voyageur.readiness.programs import deeds
 from voyageur.readiness.shell import commands
 from voyageur.readiness.shell import sightings_of as shell_sightings
@@ -39,7 +40,7 @@ _TALK = listed(
 def is_talk(name: str) -> bool:
     """These take texts to show or to compare them; a path in one is not opened."""
     last = name.rpartition(".")[2]
-    return last in _TALK or last.endswith(("Error", "Exception", "Warning"))
+    return (last in _TALK and name != "sys.path.append") or last.endswith(("Error", "Exception", "Warning"))
 
 
 _LASTS = (
@@ -73,7 +74,7 @@ def sightings_of(name: str, node: ast.Call, context: Context) -> Iterator[Sighti
         yield context.seen(Kind.OWN_CORES, name)
     elif name in _POOLS:
         yield from _pool(name, node, context)
-    elif last == "DataLoader" and not name.startswith("~"):
+    elif last == "DataLoader" and name.partition(".")[0] in libraries.LIBRARIES:
         yield from _loader(name, node, context)
     yield from _display(name, node, context)
     yield from _download(name, node, context)
@@ -115,11 +116,15 @@ def _process(name: str, node: ast.Call, context: Context) -> Iterator[Sighting]:
     first = node.args[0] if node.args else next((word.value for word in node.keywords if word.arg == "args"), None)
     known = context.literal(first)
     if isinstance(first, ast.List | ast.Tuple):
-        found = deeds([_word(part, context) for part in first.elts])
-        told = [context.seen(deed.kind, deed.name, text=deed.text, family=deed.family) for deed in found]
+        argv = [_word(part, context) for part in first.elts]
+        told = [context.seen(deed.kind, deed.name, text=deed.text, family=deed.family) for deed in deeds(argv)]
+        here = [word for word in argv if exists_only_here(word)]
+        told += [context.seen(Kind.PATH, name, text=word, reads=True) for word in here]
     else:
         told = list(_shell(known[0], context)) if known else []
-    yield from told or [context.seen(Kind.STARTS, name)]  # nobody knows what
+    yield from told
+    if all(each.kind is Kind.PATH for each in told):
+        yield context.seen(Kind.STARTS, name)  # nobody knows what
 
 
 def _word(node: ast.expr, context: Context) -> str:
@@ -132,8 +137,8 @@ def _word(node: ast.expr, context: Context) -> str:
 def _shell(text: str, context: Context) -> Iterator[Sighting]:
     for _, words, _ in commands(text):
         for found in shell_sightings(words, context.line):
-            if found.kind is not Kind.PATH and found.kind is not Kind.SETS:
-                yield context.seen(found.kind, found.name, text=found.text, family=found.family)
+            if found.kind is not Kind.SETS:
+                yield context.seen(found.kind, found.name, text=found.text, family=found.family, reads=found.reads)
 
 
 # ── processes ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -188,6 +193,8 @@ def _fetches(name: str, family: str, text: str, words: dict[str, ast.expr]) -> b
     if family == "keras" and ".applications." in name:
         return said.get("weights", "imagenet") == "imagenet"
     if said.get("mode") in ("offline", "disabled", "debug") or said.get("offline") is True:
+        return False
+    if "mode" in words and "mode" not in said:  # a switch of the program's own
         return False
     if said.get("local_files_only") is True or said.get("download_if_missing") is False:
         return False

@@ -28,7 +28,9 @@ def _display(module: Module, sighting: Sighting) -> Display | None:
     if sighting.name in displays.BACKEND_CALLS:
         return displays.backend(sighting.text)
     if not sighting.name.startswith("get_ipython"):
-        return displays.display_of(sighting.name)
+        display = displays.display_of(sighting.name)
+        # A notebook keeps what it shows in itself, also where nobody watches.
+        return display if module.language != "notebook" or (display and display.dies) else None
     if module.language == "notebook":
         is_window = sighting.text.startswith("matplotlib ") and displays.backend(sighting.text.split()[-1])
         return _MAGIC if is_window else None
