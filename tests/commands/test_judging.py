@@ -177,3 +177,29 @@ def test_of_another_machine_nothing_is_known(remembering: Path, monkeypatch: pyt
     monkeypatch.setattr(session, "is_here", lambda site: False)
     told = known(remembering)
     assert (told.here, told.environment, told.typed_in) == (False, {}, None)
+
+
+# ── kept without anybody's doing ─────────────────────────────────────────────────────────────────────────────────────
+
+SBATCH = """#!/bin/bash
+# Says where it was typed, and whether the folder of the log was there by then.
+log=$(sed -n 's/^#SBATCH --output=\\([^ ]*\\).*/\\1/p' "${@: -2:1}")
+echo "$PWD" > "$HOME/typed-in"
+[ -d "$(dirname "$log")" ] && echo "$log" > "$HOME/log-folder-was-there"
+env | grep '^SBATCH_' > "$HOME/variables"
+echo 7
+"""
+
+
+def test_sbatch_is_typed_in_the_run_s_folder_which_is_there_before(project: Place) -> None:
+    """And it obeys the script: no SBATCH_* of the shell, which it would obey first, is handed on."""
+    tools = project.root / "tools"
+    tools.mkdir()
+    (tools / "sbatch").write_text(SBATCH)
+    (tools / "sbatch").chmod(0o755)
+    path = f"{tools}:{project.environment['PATH']}"
+    run = project.voy("submit", *LONESTAR, *PROGRAM, PATH=path, SBATCH_ACCOUNT="another").stdout.strip()
+    folder = project.folder(run)
+    assert (project.home / "typed-in").read_text().strip() == str(folder)
+    assert Path((project.home / "log-folder-was-there").read_text().strip()).parent == folder
+    assert (project.home / "variables").read_text() == ""

@@ -34,10 +34,10 @@ def shown(place: Place, *arguments: str) -> dict[str, Any]:
 def test_the_worst_comes_first_with_what_the_profile_knows_of_it(local: Place, tools: SiteCommands) -> None:
     tools.say("diskusage_report", recorded("diskusage-report-tamia.txt"))
     answer = local.voy("quota", NARVAL)
-    head, home, scratch = answer.stdout.splitlines()
+    head, first, second = answer.stdout.splitlines()
     assert head.split() == ["PLACE", "OWNER", "BYTES", "FULL", "FILES", "FULL", "NOTE"]
-    assert scratch.startswith("/home") and "208,000 of 250,000" in scratch and "83 %" in scratch
-    assert home.startswith("/scratch") and "148G of 500G" in home and "60 days" in home
+    assert second.startswith("/home") and "208,000 of 250,000" in second and "83 %" in second
+    assert first.startswith("/scratch") and "148G of 500G" in first and "60 days" in first
     assert answer.stderr == ""
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 import pytest
 
-from tests.golden import Golden
 from tests.rules import of_amounts, of_conduct, of_files, of_requests
 from tests.rules.cases import Judged, Trial, case, request
 from voyageur.findings import Finding, Level
@@ -15,6 +15,7 @@ from voyageur.rules.project import PROJECT_RULES
 from voyageur.site import Policy, Site
 
 pytest_plugins = ["tests.golden"]
+Golden = Callable[[str, str], None]
 
 TRIALS = [*of_requests.TRIALS, *of_amounts.TRIALS, *of_files.TRIALS, *of_conduct.TRIALS]
 OF_PLANS = [rule for rule in all_rules() if rule not in PROJECT_RULES]

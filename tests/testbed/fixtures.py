@@ -1,4 +1,4 @@
-"""The beds as pytest fixtures: one of each kind for a session, and one with accounts, healed after each test that used it.
+"""The beds as pytest fixtures: one of each kind for a session, one with accounts, healed after each test.
 
     pytest_plugins = ["tests.testbed.fixtures"]
 

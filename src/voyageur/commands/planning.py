@@ -28,7 +28,7 @@ from voyageur.spec import Given, Spec, read_spec
 from voyageur.units import Duration
 
 _ACCOUNT_VARIABLES = ("SBATCH_ACCOUNT", "SALLOC_ACCOUNT", "SLURM_ACCOUNT")
-_QUESTION = Duration(5)  # a database that hangs must not keep people from submitting
+_QUESTION = Duration(5)  # a controller or a command that hangs must not keep people from submitting
 
 
 class Planned(Struct, frozen=True, kw_only=True):
@@ -48,8 +48,36 @@ class Planned(Struct, frozen=True, kw_only=True):
         return Case(spec=self.spec, site=self.site, plan=self.plan, known=self.known)
 
 
+class Wished(Struct, frozen=True, kw_only=True):
+    """All that is known before anything is decided."""
+
+    spec: Spec
+    site: Site
+    around: Surroundings
+    package: Package
+    notes: tuple[str, ...]
+    identity: Identity
+    ignored: tuple[str, ...] = ()
+
+
 def plan_from(wish: Wish, site_name: str | None = None) -> Planned:
-    """Made, and judged by the rules of its site; what to do about the findings is for the verb to say."""
+    return judged(plan_of(wished_from(wish, site_name)))
+
+
+def judged(planned: Planned) -> Planned:
+    """By the rules of its site. What to do about the findings is for the verb to say."""
+    planned = replace(planned, known=known_of(planned.site, planned.plan, planned.around))
+    return replace(planned, findings=judge(planned.case, planned.ignored))
+
+
+def plan_of(wished: Wished, spec: Spec | None = None) -> Planned:
+    """`spec` is another shape of the same wish."""
+    around, package, notes = wished.around, wished.package, wished.notes
+    planned = _planned(spec or wished.spec, wished.site, around, package, notes, wished.identity)
+    return replace(planned, ignored=wished.ignored)
+
+
+def wished_from(wish: Wish, site_name: str | None = None) -> Wished:
     spec = _read(wish, site_name)
     ignored = ignored_rules(wish, spec)
     identity = draw_identity(slug_for(spec))
@@ -63,9 +91,7 @@ def plan_from(wish: Wish, site_name: str | None = None) -> Planned:
         *path_notes(spec, site, around, session.environment()),
         *package.selection.notes,
     )
-    planned = _planned(spec, site, around, package, notes, identity)
-    planned = replace(planned, known=known_of(site, planned.plan, around), ignored=ignored)
-    return replace(planned, findings=judge(planned.case, ignored))
+    return Wished(spec=spec, site=site, around=around, package=package, notes=notes, identity=identity, ignored=ignored)
 
 
 def _read(wish: Wish, site_name: str | None) -> Spec:
@@ -128,7 +154,7 @@ def with_allowance(around: Surroundings, site: Site) -> Surroundings:
     from voyageur.questions.balances import ask_balances
 
     here, patience = session.here(), _QUESTION
-    charged = ask_accounts(here, patience)
+    charged = ask_accounts(here, patience, in_full=False)
     told = ask_balances(here, site, patience)
     balances = (*charged.balances, *(balance for one in told for balance in one.balances))
     return replace(around, accounts=charged.accounts, balances=balances)

@@ -11,6 +11,7 @@ SUBVERBS = {
     "list": "all profiles: in production or retired, and how old their facts are",
     "show": "one page about a cluster",
     "detect": "which cluster this machine is, and by which signs",
+    "probe": "what this cluster says of itself, beside its profile",
 }
 
 _STORY = """Clusters: what is known of them, and what this one is."""

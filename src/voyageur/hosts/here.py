@@ -9,6 +9,7 @@ import signal
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
+from typing import IO
 
 from voyageur.hosts.model import Answer
 from voyageur.slurm_text import clean_environment
@@ -25,7 +26,7 @@ class Here:
             argv,
             cwd=folder,
             env=clean_environment(os.environ),
-            stdin=subprocess.PIPE if read else subprocess.DEVNULL,
+            stdin=_to_read(read) if read else subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -34,7 +35,7 @@ class Here:
             start_new_session=True,
         )
         try:
-            output, errors = process.communicate(read or None, timeout=patience.seconds)
+            output, errors = process.communicate(timeout=patience.seconds)
             return Answer(code=process.returncode, output=_text(output), errors=_text(errors))
         except subprocess.TimeoutExpired:
             _kill(process)
@@ -50,6 +51,14 @@ class Here:
 
     def has(self, command: str) -> bool:
         return shutil.which(command) is not None
+
+
+def _to_read(text: str) -> IO[bytes]:
+    """A file in memory: a pipe would end us with a SIGPIPE when the command ends without reading it."""
+    file = os.fdopen(os.memfd_create("read"), "w+b")
+    file.write(text.encode("utf-8", "surrogateescape"))
+    file.seek(0)
+    return file
 
 
 def _kill(process: subprocess.Popen[str]) -> None:

@@ -109,14 +109,13 @@ def _whole_node(job: _Job, unit: Unit) -> _Share:
         return _Share(amount=1.0, because="the whole node")
     if unit is Unit.CORE_HOURS:
         cores = job.partition.cpus
-        return _Share(
-            amount=cores or None, because=f"the whole node, which has {cores or 'nobody says how many'} cores"
-        )
+        return _Share(amount=cores or None, because=f"the whole node, which has {cores} cores")
     weight = _weight(job, unit)
     count = job.gpu.per_node if job.gpu else 0
     known = weight if count else None
     return _Share(
-        amount=known * count if known else None, because=f"the whole node, with {count} GPUs{_each(known or 1.0)}"
+        amount=known * count if known else None,
+        because=f"the whole node, with {_plural(count, 'GPU')}{_each(known or 1.0, count)}",
     )
 
 
@@ -153,7 +152,7 @@ def _gpus_as_cores(job: _Job) -> list[_Share]:
     if not (job.counts("gpus") and job.gpus):
         return []
     each = (job.gpu.weight or float(job.gpu.cpus_each)) if job.gpu else 0.0
-    because = f"{_plural(job.gpus, 'GPU')} that count as {_short(each)} cores each"
+    because = f"{_plural(job.gpus, 'GPU')} counted as {_short(each)} cores{' each' if job.gpus > 1 else ''}"
     return [_Share(amount=job.gpus * each if each else None, because=because if each else "GPUs")]
 
 
@@ -162,9 +161,10 @@ def _bundles(job: _Job, unit: Unit) -> list[_Share]:
     weight, gpu = _weight(job, unit), job.gpu
     if weight is None or gpu is None:
         return []
-    each, found = _each(weight), []
+    found = []
     if job.counts("gpus"):
-        found.append(_Share(amount=job.gpus * weight, because=f"{_plural(job.gpus, 'GPU')}{each}"))
+        because = f"{_plural(job.gpus, 'GPU')}{_each(weight, job.gpus)}"
+        found.append(_Share(amount=job.gpus * weight, because=because))
     if job.counts("cores"):
         cores = gpu.bill_cpus or gpu.cpus_each
         found.append(_slice(job, job.cores / cores if cores else None, _plural(job.cores, "core"), "cores", weight))
@@ -179,7 +179,7 @@ def _slice(job: _Job, exact: float | None, taken: str, what: str, weight: float)
     if exact is None:
         return _Share(amount=None, because=what)
     count = _slices(job, exact)
-    return _Share(amount=count * weight, because=f"{taken}, the share of {_plural(count, 'GPU')}{_each(weight)}")
+    return _Share(amount=count * weight, because=f"{taken}, the share of {_plural(count, 'GPU')}{_each(weight, count)}")
 
 
 def _slices(job: _Job, exact: float) -> float:
@@ -244,8 +244,10 @@ def _said(hours: Hours) -> str:
     return "it takes " + ", ".join(_plural(count, name) for name, count in counts.items() if count)
 
 
-def _each(weight: float) -> str:
-    return "" if weight == 1.0 else f" at {_short(weight)} each"
+def _each(weight: float, count: float) -> str:
+    if weight == 1.0:
+        return ""
+    return f" at {_short(weight)}{'' if count == 1 else ' each'}"
 
 
 def _plural(count: float, noun: str) -> str:

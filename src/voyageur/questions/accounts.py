@@ -29,14 +29,18 @@ class Charged(Struct, frozen=True, kw_only=True):
     problems: tuple[str, ...] = ()
 
 
-def ask_accounts(host: Host, patience: Duration = PATIENCE) -> Charged:
-    """Four short questions; on a cluster without accounting two, and nothing is known."""
+def ask_accounts(host: Host, patience: Duration = PATIENCE, *, in_full: bool = True) -> Charged:
+    """Four short questions; on a cluster without accounting two, and nothing is known.
+
+    Not in full are two, of some milliseconds, to the controller: no default, no limits, no QOS. The database takes
+    hundreds for the rest, and is asked only where the controller names no account.
+    """
     asked = _Asked(host, patience)
     own = [share for share in slurm_text.shares_from(asked.output(slurm_text.own_shares_argv())) if share.user]
     names = list(dict.fromkeys(share.account for share in own))
     of_accounts = asked.output(slurm_text.account_shares_argv(names)) if names else ""
     above = {share.account: share for share in slurm_text.shares_from(of_accounts) if not share.user}
-    rows = _associations(asked, own)
+    rows = _associations(asked, own) if in_full or not own else []
     names = list(dict.fromkeys([*names, *(row.account for row in rows)]))
     return Charged(
         accounts=tuple(_account(name, own, above.get(name), rows) for name in names),
@@ -137,9 +141,9 @@ def _account(name: str, own: Sequence[Share], above: Share | None, rows: Sequenc
 
 def _fair_share(above: Share | None, own: Sequence[Share]) -> float | None:
     """The account's own level among its neighbours; where there is none, this user's factor in it."""
-    if above and above.level is not None:
+    if above and above.is_counted and above.level is not None:
         return above.level
-    return max((share.fair_share for share in own if share.fair_share is not None), default=None)
+    return max((share.fair_share for share in own if share.is_counted and share.fair_share is not None), default=None)
 
 
 def _widest(limits: Iterable[int | None]) -> int | None:

@@ -17,7 +17,7 @@ from voyageur.site import Site
 from voyageur.slurm_text import Use
 from voyageur.units import Duration
 
-PATIENCE = Duration(20)
+PATIENCE = Duration(10)
 _SLURMS_OWN = ("sshare", "sreport", "sacctmgr")
 _LONGEST = 200  # lines of an answer that nobody could read
 

@@ -64,7 +64,9 @@ def time_tier(case: Case) -> Iterator[Finding]:
     for edge in case.site.times.tiers:
         if edge < time and time.seconds <= edge.seconds * _ABOVE:
             what = f"{time} is just above the edge at {edge}"
-            yield TIME_TIER.broken(what, fix=f"`--time {edge}`", source=case.site.times.source)
+            yield TIME_TIER.broken(
+                what, fix=f"`--time {edge}`; `voy plan --shapes` weighs a chain", source=case.site.times.source
+            )
 
 
 def time_short(case: Case) -> Iterator[Finding]:

@@ -35,6 +35,11 @@ class Share(Struct, frozen=True, kw_only=True):
     spent: dict[str, float] = field(default_factory=dict)
     running: dict[str, float] = field(default_factory=dict)
 
+    @property
+    def is_counted(self) -> bool:
+        """All levels are zero, and mean nothing, without priority/multifactor and in a new account's first minute."""
+        return self.norm is not None and not (self.level == 0 and not self.effective)
+
 
 def own_shares_argv() -> list[str]:
     """One row for each account that this user may charge on this cluster."""

@@ -84,13 +84,17 @@ def refusal_hint(errors: str) -> str:
     return "the script is kept: `sbatch --test-only` on it repeats Slurm's answer without submitting"
 
 
+# A limit is told in two lines, and the second names size and time whichever it was: so the first is looked for first.
 _REFUSALS = {
-    "Invalid account": "name an account you may charge with `--account`",
+    "SubmitJob": "too many jobs of yours are queued already: wait for some to end, then submit again",
+    "MaxWallDuration": "ask for less time with `--time`, or use another QOS",
+    "GrpTRESMins": "the allocation is used up: `voy budget` shows what is left; use another account, or ask for more",
+    "MaxTRES": "a job of this account or QOS may not be as large: ask for less, or use another with `--qos`",
+    "Invalid account": "name an account you may charge with `--account`; `voy site accounts` lists yours",
     "associated with multiple": "name the account to charge with `--account`",
     "invalid partition": "`sinfo -s` lists the partitions; name one with `--partition`",
     "Invalid qos": "name a QOS you may use with `--qos`",
-    "time limit": "ask for less time with `--time`",
+    "Requested time limit": "ask for less time with `--time`",
     "node configuration is not available": "ask for fewer CPUs, GPUs or less memory per node",
-    "AssocMaxSubmitJobLimit": "too many jobs of yours are queued already: wait for some to end, then submit again",
     "QOS policy": "a limit of your account or QOS is reached: wait for jobs to end, then submit again",
 }
