@@ -34,7 +34,7 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = sorted([*DOCS.rglob("*.md"), *(ROOT / "examples").rglob("*.md"), *ROOT.glob("*.md")])
 VOY = [sys.executable, "-c", "from voyageur.cli import main; main()"]
-WISHING = {"plan", "run", "submit"}  # the verbs that share the flags that say what is wanted
+WISHING = {"check", "plan", "run", "submit"}  # the verbs that share the flags that say what is wanted
 
 
 def page(name: str) -> str:

@@ -11,6 +11,7 @@ from voyageur.errors import SpecError
 # The verbs and their one line of help stand here so that `voy --help` imports none of them.
 VERBS = {
     "init": "look at the project, write a commented voyageur.toml",
+    "check": "is the project ready for that cluster? each finding with its fix",
     "plan": "every decision with its reason, and the script; touches nothing",
     "run": "run a command on this machine, from the same script, and wait",
     "submit": "submit a command to Slurm; prints the run's id, returns at once",
