@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _LATELY, _DAY = 600.0, 86_400.0  # seconds
 _REMEMBERED = 5  # runs
-_PATIENCE = Duration(5)
+_PATIENCE = Duration(3)
 
 
 def known_of(site: Site, plan: Plan, around: Surroundings) -> Known:
