@@ -14,7 +14,7 @@ STAIRS = [
     {"__init__"},
     {"errors", "units", "job"},
     {"runtime"},
-    {"slurm_text"},
+    {"slurm_text", "data"},
     {"spec", "site"},
     {"plan"},
     {"script", "snapshot", "record"},

@@ -20,6 +20,7 @@ class TarPack(Pack):
         self._check = check
         self.table, self._sources = _open(self.path, self._facts)
         self._count = len(self.table)
+        self.left_out = self.table.about.get("left_out", {})
         self._place = self.table.place
         self._reads = [source.read for source in self._sources]
         self._views = [source.view for source in self._sources]
