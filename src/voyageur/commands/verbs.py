@@ -19,6 +19,7 @@ VERBS = {
     "logs": "what a run has printed; -f follows it",
     "wait": "wait until runs have ended; the exit code says how",
     "cancel": "ask runs to end",
+    "data": "datasets as single archives: pack, index, ls, verify, unpack, scan",
     "demo": "the whole story on this machine, in about a minute",
     "completion": "completion for your shell",
 }

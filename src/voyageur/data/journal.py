@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import struct
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 _GROUP = struct.Struct("<II")  # length and crc of what follows
@@ -60,7 +60,7 @@ class Journal:
         if not end:
             write_all(self._descriptor, _GROUP.pack(len(self._asked), zlib.crc32(self._asked)) + self._asked)
 
-    def append(self, members: list[Done]) -> None:
+    def append(self, members: Iterable[Done]) -> None:
         body = b"".join(_packed(member) for member in members)
         write_all(self._descriptor, _GROUP.pack(len(body), zlib.crc32(body)) + body)
 

@@ -93,7 +93,7 @@ def _finished(part: PartFolder) -> Report:
     about = part.facts()
     problems = [(name.encode(), reason) for name, reason in about["problems"]]
     size = sum(archive["size"] for archive in about["archives"])
-    report = Report(size=size, members=about["members"], problems=problems)
+    report = Report(size=size, members=about["members"] + about["others"], problems=problems)
     report.left_out.update(about["left_out"])
     report.paths = part.publish()
     return report

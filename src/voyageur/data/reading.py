@@ -10,14 +10,15 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import islice
 
+from voyageur.data.crew import HANDS
 from voyageur.data.entries import Entry
 from voyageur.data.sources import Changed, Origin, Reading, Stamp
 from voyageur.job.data import tar
 
-HANDS = 32
 _AHEAD = HANDS + 8  # batches that are being read or wait to be written
 _BATCH_BYTES = 1 << 20  # what a batch should hold; and four times of it what it may hold
 _MOST = 64
+_MODES = {tar.FOLDER: 0o755, tar.LINK: 0o777}
 _GONE = (errno.ENOENT, errno.ENOTDIR, errno.ESTALE)
 
 
@@ -26,7 +27,6 @@ class Part:
     """One member as it will stand in the archive."""
 
     entry: Entry
-    pieces: list[bytes | memoryview]
     header: int
     size: int
     crc: int
@@ -41,6 +41,7 @@ class Part:
 @dataclass(slots=True)
 class Batch:
     parts: list[Part] = field(default_factory=list)
+    content: bytes = b""  # of all parts, as it will stand in the archive
     large: Entry | None = None  # comes after the parts
     rest: list[Entry] = field(default_factory=list)  # and these after that
     size: int = 0
@@ -59,33 +60,37 @@ def why(problem: Exception) -> str:
 
 def read_batch(origins: Sequence[Origin], entries: list[Entry]) -> Batch:
     batch = Batch()
+    pieces: list[bytes | memoryview] = []
     for number, entry in enumerate(entries):
         if batch.size > 4 * _BATCH_BYTES:
             batch.rest = entries[number:]
-            return batch
-        if entry.kind != tar.FILE:
-            batch.parts.append(_without_contents(entry))
-            continue
-        try:
-            content = origins[entry.origin].fetch(entry.name)
-        except (OSError, Changed) as problem:
-            batch.parts.append(Part(entry, [], 0, 0, 0, Stamp(0, 0), why(problem)))
-            continue
-        if content is None:
+            break
+        if not _read(origins[entry.origin], entry, batch, pieces):
             batch.large, batch.rest = entry, entries[number + 1 :]
-            return batch
-        data, mode, stamp = content
-        head = tar.header(entry.name, stamp.size, plain_mode(mode))
-        pieces = [head, data, tar.padding(stamp.size)]
-        batch.parts.append(Part(entry, pieces, len(head), stamp.size, zlib.crc32(data), stamp))
-        batch.size += stamp.size
+            break
+    batch.content = b"".join(pieces)
     return batch
 
 
-def _without_contents(entry: Entry) -> Part:
-    mode = 0o755 if entry.kind == tar.FOLDER else 0o777
-    head = tar.header(entry.name, 0, mode, entry.kind, entry.target)
-    return Part(entry, [head], len(head), 0, 0, Stamp(0, 0))
+def _read(origin: Origin, entry: Entry, batch: Batch, pieces: list[bytes | memoryview]) -> bool:
+    """False when it is too large for a batch."""
+    if entry.kind != tar.FILE:
+        pieces.append(tar.header(entry.name, 0, _MODES[entry.kind], entry.kind, entry.target))
+        batch.parts.append(Part(entry, len(pieces[-1]), 0, 0, Stamp(0, 0)))
+        return True
+    try:
+        content = origin.fetch(entry.name)
+    except (OSError, Changed) as problem:
+        batch.parts.append(Part(entry, 0, 0, 0, Stamp(0, 0), why(problem)))
+        return True
+    if content is None:
+        return False
+    data, mode, stamp = content
+    head = tar.header(entry.name, stamp.size, plain_mode(mode))
+    pieces += (head, data, tar.padding(stamp.size))
+    batch.parts.append(Part(entry, len(head), stamp.size, zlib.crc32(data), stamp))
+    batch.size += stamp.size
+    return True
 
 
 def open_large(origin: Origin, name: bytes) -> Reading:

@@ -47,6 +47,11 @@ class TarPack(Pack):
     def _samples(self) -> Sequence[int]:
         return self.table.samples
 
+    def header(self, number: int) -> memoryview:
+        """The block before a member's contents."""
+        place = self._place(number)
+        return self._views[place.archive](max(0, place.offset - tar.BLOCK), tar.BLOCK)
+
     def _read(self, number: int) -> bytes:
         offset, size, crc, archive = self._place(number)
         content = self._reads[archive](offset, size)

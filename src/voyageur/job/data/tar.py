@@ -1,5 +1,6 @@
 """The blocks of a tar: made the same way every time, and read whoever made them (POSIX, GNU, old ones)."""
 
+import functools
 import re
 from typing import Dict, Iterator, List, NamedTuple, Optional, Tuple, Union
 
@@ -24,7 +25,6 @@ class Member(NamedTuple):
     size: int
     kind: bytes
     target: bytes = b""  # of a link
-    mode: int = 0o644
 
 
 # ── making ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -41,6 +41,8 @@ def end_of_archive(size: int) -> bytes:
 
 def header(name: bytes, size: int, mode: int = 0o644, kind: bytes = FILE, target: bytes = b"") -> bytes:
     """One block in the usual case; three or more when the name or the size do not fit into one."""
+    if len(name) <= 100 and size <= _LONGEST_SIZE and not target:
+        return _simple(name, size, mode, kind)
     split = _split(name)
     if split and size <= _LONGEST_SIZE and len(target) <= 100:
         return _block(split[1], split[0], size, mode, kind, target)
@@ -54,6 +56,24 @@ def header(name: bytes, size: int, mode: int = 0o644, kind: bytes = FILE, target
     body = _extended(facts)
     before = _block(b"PaxHeader", b"", len(body), 0o644, b"x", b"") + body + padding(len(body))
     return before + _block(name[:100], b"", min(size, _LONGEST_SIZE), mode, kind, target[:100])
+
+
+def _simple(name: bytes, size: int, mode: int, kind: bytes) -> bytes:
+    """A million of these are made: what is the same in all of them is added up once."""
+    front, back, total = _same_in_all(mode, kind)
+    digits = b"%011o" % size
+    total += sum(name) + sum(digits)
+    return b"%s%s%s%s%06o\0 %s" % (name.ljust(100, b"\0"), front, digits, _TIME, total, back)
+
+
+_TIME = b"\0%011o\0" % MOMENT
+
+
+@functools.lru_cache(maxsize=None)
+def _same_in_all(mode: int, kind: bytes) -> Tuple[bytes, bytes, int]:
+    block = _block(b"", b"", 0, mode, kind, b"")
+    front, back = block[100:124], block[156:]
+    return front, back, sum(front) + sum(_TIME) + 8 * 32 + sum(back)
 
 
 def _split(name: bytes) -> Optional[Tuple[bytes, bytes]]:
@@ -200,8 +220,7 @@ class Scan:
             start = self._after_sparse_map(start, block)
         self._check_room(start, size)
         target = facts.get(b"linkpath") or _text(block[157:257])
-        member = Member(name, start, size, kind, target, (_number(block[100:108]) or 0) & 0o7777)
-        return member, start + size + -size % BLOCK
+        return Member(name, start, size, kind, target), start + size + -size % BLOCK
 
     def _size_told(self, at: int, block: bytes, facts: Dict[bytes, bytes]) -> int:
         told = facts.get(b"size")
@@ -244,6 +263,10 @@ def name_in(block: Buffer) -> bytes:
     prefix = _text(block[345:500]) if bytes(block[257:263]) == b"ustar\0" else b""
     name = _text(block[:100])
     return prefix + b"/" + name if prefix else name
+
+
+def mode_in(block: Buffer) -> int:
+    return (_number(block[100:108]) or 0) & 0o777
 
 
 def _number(field: Buffer) -> Optional[int]:
