@@ -15,8 +15,9 @@ from voyageur.data.crew import HANDS
 from voyageur.data.entries import Entries, Entry
 from voyageur.data.journal import MISSED, Done
 from voyageur.data.part import PartFolder
-from voyageur.data.reading import Batch, Batches, Part, open_large, plain_mode, read_piece
+from voyageur.data.reading import Batch, Batches, Part, Reader, open_large, plain_mode, read_piece
 from voyageur.data.sources import Changed, Origin, Reading
+from voyageur.data.workers import Workers
 from voyageur.data.writing import Content, Shelf, write_at
 from voyageur.job.data import tar
 from voyageur.job.data.index import Builder
@@ -53,18 +54,19 @@ class Packing:
         self._journal = part.journal
         self._builder = Builder()
         self._others = 0  # links, and folders with nothing in them
-        self._writes: deque[tuple[Future[None], Future[None], Sequence[Done]]] = deque()
+        self._writes: deque[tuple[Future[None], Future[None], Sequence[Done], int | None]] = deque()
         self.report = report
 
     def run(self) -> None:
         with contextlib.ExitStack() as stack:
+            self._workers = stack.enter_context(contextlib.closing(Workers(Reader(self._origins))))
             self._readers = stack.enter_context(_Pool(HANDS, "read"))
             # one: a file system lets only one at a time write into a file
             self._writer = stack.enter_context(_Pool(1, "write"))
             self._hasher = stack.enter_context(_Pool(1, "hash"))
             self._go_on()
-            for batch in Batches(self._readers, self._origins, self._entries):
-                self._take(batch)
+            for batch, slot in Batches(self._workers, self._entries):
+                self._take(batch, slot)
                 if batch.large:
                     self._take_large(batch.large)
             self._settle()
@@ -78,8 +80,8 @@ class Packing:
 
     # ── small files, many at once ──
 
-    def _take(self, batch: Batch) -> None:
-        content, at, written = memoryview(batch.content), 0, 0
+    def _take(self, batch: Batch, slot: int) -> None:
+        content, at, written = self._workers.content(slot, batch.size), 0, 0
         group: list[Done] = []
         for part in batch.parts:
             here = self._shelf.size + at - written
@@ -89,7 +91,7 @@ class Packing:
                 group, written, here = [], at, 0
             group.append(self._place(part, here))
             at += part.length
-        self._append(content[written:at], group)
+        self._append(content[written:at], group, slot)
 
     def _place(self, part: Part, start: int) -> Done:
         entry = part.entry
@@ -113,19 +115,21 @@ class Packing:
             self._others += 1
         self._told(1, done.end - done.start)
 
-    def _append(self, content: Content, group: Sequence[Done] = ()) -> None:
+    def _append(self, content: Content, group: Sequence[Done] = (), slot: int | None = None) -> None:
         shelf = self._shelf
         written = self._writer.submit(write_at, shelf.descriptor, content, shelf.size)
-        self._writes.append((written, self._hasher.submit(shelf.digests.update, content), group))
+        self._writes.append((written, self._hasher.submit(shelf.digests.update, content), group, slot))
         shelf.size += len(content)
         self._settle(_WRITES_AHEAD)
 
     def _settle(self, left: int = 0) -> None:
         """Waits until all but so many are written, and notes them."""
         while len(self._writes) > left:
-            written, hashed, group = self._writes.popleft()
+            written, hashed, group, slot = self._writes.popleft()
             written.result()
             hashed.result()
+            if slot is not None:
+                self._workers.give_back(slot)
             if group:
                 self._journal.append(group)
 
