@@ -19,6 +19,7 @@ from voyageur.job.data import tar
 _AHEAD = HANDS + 8  # batches that are being read or wait to be written
 _BATCH_BYTES = 1 << 20  # what a batch should hold
 _FULL = SLOT - LARGE - (1 << 16)  # so that one more file and its header still fit
+_BATCH_SECONDS = 0.05
 _MOST = 64
 _SLOW = 0.0003  # seconds for a file
 _MODES = {tar.FOLDER: 0o755, tar.LINK: 0o777}
@@ -155,9 +156,11 @@ class Batches:
         return batch
 
     def _refill(self) -> None:
-        """Few large files or many small ones: about as much in each batch."""
+        """Few large files or many small ones: about as much in each batch, of bytes and of waiting."""
         usual = self._size / self._files if self._files else _BATCH_BYTES / 8
-        count = min(_MOST, max(1, int(_BATCH_BYTES / (usual + 1))))
+        wait = self._seconds / self._files if self._files else 0
+        waited = max(8.0, _BATCH_SECONDS / (wait + 1e-6))
+        count = max(1, int(min(_MOST, _BATCH_BYTES / (usual + 1), waited)))
         while len(self._running) < self._ahead():
             entries = list(islice(self._entries, count))
             if not entries:

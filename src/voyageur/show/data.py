@@ -12,6 +12,7 @@ from voyageur.data.scanning import Scan
 from voyageur.data.unpacking import Unpacked
 from voyageur.errors import one_line
 from voyageur.job.data import Pack
+from voyageur.job.data.pack import as_bytes
 from voyageur.job.data.packed import TarPack
 from voyageur.show.style import table
 from voyageur.units import Size
@@ -57,7 +58,9 @@ def problem_lines(problems: Sequence[tuple[bytes, str]]) -> list[str]:
 def pack_document(pack: Pack, numbers: Sequence[int]) -> dict[str, Any]:
     return {
         "path": pack.path,
-        "members": [{"name": pack.names[number], "size": pack.size(number)} for number in numbers],
+        "members": [
+            {"name": plain_name(as_bytes(pack.names[number])), "size": pack.size(number)} for number in numbers
+        ],
         "samples": len(pack.samples()),
         "archives": _archives(pack),
         "left_out": dict(pack.left_out),

@@ -6,6 +6,8 @@ import importlib
 
 import click
 
+from voyageur.show.output import emit
+
 VERBS = {
     "pack": "make one archive with an index of folders full of files",
     "index": "make an index for tars that are there already, without copying them",
@@ -31,6 +33,9 @@ class DataVerbs(click.Group):
             formatter.write_dl(list(VERBS.items()))
 
 
-@click.group("data", cls=DataVerbs)
-def command() -> None:
+@click.group("data", cls=DataVerbs, invoke_without_command=True)
+@click.pass_context
+def command(context: click.Context) -> None:
     """Datasets as single archives: packed once, read in place, checked, unpacked."""
+    if context.invoked_subcommand is None:
+        emit(context.get_help())

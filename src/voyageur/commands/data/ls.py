@@ -19,8 +19,8 @@ _AT_ONCE = 10_000
 def command(path: str, patterns: tuple[str, ...], with_sizes: bool, as_json: bool) -> None:
     """List the members of a pack, a folder or a zip; with patterns like 'val/*', those that fit."""
     from voyageur.data.patterns import chosen
-    from voyageur.errors import one_line
-    from voyageur.show.data import pack_document
+    from voyageur.job.data.pack import as_bytes
+    from voyageur.show.data import pack_document, plain_name
 
     pack = open_pack(path)
     numbers = list(chosen(pack, patterns))
@@ -29,7 +29,7 @@ def command(path: str, patterns: tuple[str, ...], with_sizes: bool, as_json: boo
         return
     for start in range(0, len(numbers), _AT_ONCE):
         some = numbers[start : start + _AT_ONCE]
-        names = (one_line(pack.names[number]) for number in some)
+        names = (plain_name(as_bytes(pack.names[number])) for number in some)
         if with_sizes:
             names = (f"{pack.size(number):>12} {name}" for number, name in zip(some, names, strict=True))
         emit("\n".join(names))

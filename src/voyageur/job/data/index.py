@@ -130,7 +130,7 @@ class Index:
 
     def is_whole(self) -> bool:
         """Whether all of the index is as it was written: it is read through, so nobody asks when a pack is opened."""
-        return bool(zlib.crc32(self._after_about) == self.about["crc"])
+        return bool(zlib.crc32(self._after_about) == self.about.get("crc"))
 
     def members_of(self, archive: int) -> Tuple[int, int]:
         """From the first member of an archive to before its last: archives follow one another."""

@@ -74,17 +74,23 @@ def _open(path: str, facts: Facts) -> Tuple[Index, List[Source]]:
         source = open_source(path, facts)
         return index_in_memory(source), [source]
     index = Index.load(beside)
-    folder = os.path.dirname(path)
-    sources = []
+    sources: List[Source] = []
     for number, archive in enumerate(index.archives):
         if os.path.basename(archive.name) != archive.name or archive.name in ("", ".", ".."):
             raise DataError("the index %s names an archive in another folder" % beside, [repr(archive.name)])
         try:
-            sources.append(open_source(os.path.join(folder, archive.name), facts))
+            sources.append(open_source(_archive_path(path, archive.name, len(index.archives)), facts))
         except NoSuchData as problem:
             raise NoSuchData("%s is not whole: %s" % (path, problem.what), ["it is named in " + beside]) from None
         _check_fresh(index, number, sources[-1])
     return index, sources
+
+
+def _archive_path(path: str, name: str, count: int) -> str:
+    """Beside the index. A single archive may have been renamed, and its index with it."""
+    if count == 1:
+        return path[: -len(SUFFIX)] if path.endswith(SUFFIX) else path
+    return os.path.join(os.path.dirname(path), name)
 
 
 def _check_fresh(index: Index, number: int, source: Source) -> None:

@@ -2,7 +2,7 @@
 
 import functools
 import re
-from typing import Dict, Iterator, List, NamedTuple, Optional, Tuple, Union
+from typing import Dict, Iterator, NamedTuple, Optional, Tuple, Union
 
 from voyageur.job.data.errors import BrokenPack, NotAPack
 
@@ -44,18 +44,35 @@ def header(name: bytes, size: int, mode: int = 0o644, kind: bytes = FILE, target
     if len(name) <= 100 and size <= _LONGEST_SIZE and not target:
         return _simple(name, size, mode, kind)
     split = _split(name)
-    if split and size <= _LONGEST_SIZE and len(target) <= 100:
-        return _block(split[1], split[0], size, mode, kind, target)
-    facts = []
-    if not split:
-        facts.append((b"path", name))
-    if len(target) > 100:
-        facts.append((b"linkpath", target))
+    prefix, last = split or (b"", name[:100])
+    before = _before(b"" if split else name, size, target)
+    return before + _block(last, prefix, min(size, _LONGEST_SIZE), mode, kind, target[:100])
+
+
+def _before(name: bytes, size: int, target: bytes) -> bytes:
+    """What does not fit. POSIX has it in UTF-8; for names that are none, GNU's way is understood everywhere."""
+    facts, blocks = [], b""
+    for key, kind, text in ((b"path", b"L", name), (b"linkpath", b"K", target if len(target) > 100 else b"")):
+        if text and _is_utf8(text):
+            facts.append((key, text))
+        elif text:
+            blocks += (
+                _block(b"././@LongLink", b"", len(text) + 1, 0o644, kind, b"") + text + b"\0" + padding(len(text) + 1)
+            )
     if size > _LONGEST_SIZE:
         facts.append((b"size", b"%d" % size))
-    body = _extended(facts)
-    before = _block(b"PaxHeader", b"", len(body), 0o644, b"x", b"") + body + padding(len(body))
-    return before + _block(name[:100], b"", min(size, _LONGEST_SIZE), mode, kind, target[:100])
+    if facts:
+        body = b"".join(_fact(key, value) for key, value in facts)
+        blocks = _block(b"PaxHeader", b"", len(body), 0o644, b"x", b"") + body + padding(len(body)) + blocks
+    return blocks
+
+
+def _is_utf8(text: bytes) -> bool:
+    try:
+        text.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _simple(name: bytes, size: int, mode: int, kind: bytes) -> bytes:
@@ -82,16 +99,6 @@ def _split(name: bytes) -> Optional[Tuple[bytes, bytes]]:
         return b"", name
     cut = name.find(b"/", len(name) - 101, 156)
     return (name[:cut], name[cut + 1 :]) if 0 < cut < len(name) - 1 else None
-
-
-def _extended(facts: List[Tuple[bytes, bytes]]) -> bytes:
-    """POSIX wants UTF-8 in these records, unless they say that they hold plain bytes."""
-    try:
-        for _, value in facts:
-            value.decode("utf-8")
-    except UnicodeDecodeError:
-        facts = [(b"hdrcharset", b"BINARY"), *facts]
-    return b"".join(_fact(key, value) for key, value in facts)
 
 
 def _fact(key: bytes, value: bytes) -> bytes:
