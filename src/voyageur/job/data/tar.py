@@ -256,8 +256,10 @@ class Scan:
 def _kind(kind: bytes, name: bytes, facts: Dict[bytes, bytes]) -> bytes:
     if facts and any(key.startswith(b"GNU.sparse") for key in facts):
         return SPARSE
+    if kind == b"\0" and name.endswith(b"/"):
+        return FOLDER  # as it was before POSIX
     if kind in (b"0", b"\0", b"7"):
-        return FOLDER if name.endswith(b"/") else FILE  # before POSIX, a slash made a folder
+        return FILE
     return kind if kind in (HARD_LINK, LINK, FOLDER, SPARSE) else OTHER
 
 
