@@ -29,6 +29,7 @@ def archive(*members: tuple[bytes, bytes]) -> bytes:
 @example(b"a" * 101, b"x")
 @example(b"d" * 155 + b"/" + b"f" * 100, b"x")
 @example(b"d" * 156 + b"/" + b"f" * 100, b"x")
+@example(b"\x1f\x8b", b"")
 @example(b"\xff" * 300, b"x" * 512)
 def test_python_and_we_read_any_name(name: bytes, data: bytes) -> None:
     whole = archive((name, data), (b"after", b"z"))

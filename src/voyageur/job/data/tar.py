@@ -130,7 +130,8 @@ _COMPRESSED = (
 
 
 def compression(start: bytes) -> Optional[str]:
-    return next((name for magic, name in _COMPRESSED if start.startswith(magic)), None)
+    """Of a file that starts like this; a tar may start like anything, with the name of its first member."""
+    return None if is_header(start) else next((name for magic, name in _COMPRESSED if start.startswith(magic)), None)
 
 
 def is_header(block: Buffer) -> bool:
