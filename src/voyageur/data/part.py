@@ -20,7 +20,8 @@ class PartFolder:
     def __init__(self, out: str, asked: object) -> None:
         self._folder, self.name = os.path.split(os.path.abspath(out))
         self.path = os.path.join(self._folder, f".{self.name}.part")
-        os.makedirs(self.path, mode=0o700, exist_ok=True)
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(self.path, 0o700)
         self.journal = Journal(os.path.join(self.path, "journal"), json.dumps(asked, sort_keys=True).encode())
         self._lock_file = os.open(os.path.join(self.path, "lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         self._lock()
