@@ -104,7 +104,11 @@ def test_no_page_names_a_key_that_is_not_there(file: Path) -> None:
 def options_of(verb: str) -> set[str]:
     command = voy.get_command(click.Context(voy), verb)
     assert command is not None
-    with_help = [*command.params, click.Option(["-h", "--help"])]
+    commands = [command]
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        commands += [one for name in command.list_commands(context) if (one := command.get_command(context, name))]
+    with_help = [*(param for one in commands for param in one.params), click.Option(["-h", "--help"])]
     return {name for option in with_help if isinstance(option, click.Option) for name in option.opts}
 
 
