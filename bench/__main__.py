@@ -13,6 +13,7 @@ from pathlib import Path
 
 from tests.testbed import start_bed
 
+from bench.data.packing import pack, pack_shared
 from bench.records import make_runs
 from bench.timing import report, seconds, seconds_in_turn
 
@@ -111,7 +112,20 @@ def _hold_jobs(environment: dict[str, str], count: int) -> list[str]:
         return list(pool.map(submit, range(count)))
 
 
-BENCHES: dict[str, Callable[[Path], None]] = {"startup": startup, "submit": submit, "status": status}
+def _read(root: Path) -> None:
+    from bench.data.reading import read  # its libraries are an extra: `pip install .[bench]`
+
+    read(root)
+
+
+BENCHES: dict[str, Callable[[Path], None]] = {
+    "startup": startup,
+    "submit": submit,
+    "status": status,
+    "pack": pack,
+    "pack-shared": pack_shared,
+    "read": _read,
+}
 
 
 def main(names: list[str]) -> None:
