@@ -15,7 +15,7 @@ from voyageur.data.crew import HANDS
 from voyageur.data.entries import Entries, Entry
 from voyageur.data.journal import MISSED, Done
 from voyageur.data.part import PartFolder
-from voyageur.data.reading import Batch, Batches, Part, Reader, open_large, plain_mode, read_piece
+from voyageur.data.reading import Batches, Read, Reader, open_large, plain_mode, read_piece
 from voyageur.data.sources import Changed, Origin, Reading
 from voyageur.data.workers import Workers
 from voyageur.data.writing import Content, Shelf, write_at
@@ -65,10 +65,10 @@ class Packing:
             self._writer = stack.enter_context(_Pool(1, "write"))
             self._hasher = stack.enter_context(_Pool(1, "hash"))
             self._go_on()
-            for batch, slot in Batches(self._workers, self._entries):
-                self._take(batch, slot)
-                if batch.large:
-                    self._take_large(batch.large)
+            for read in Batches(self._workers, self._entries):
+                self._take(read)
+                if read.large:
+                    self._take_large(read.large)
             self._settle()
 
     def finish(self, **about: object) -> list[bytes]:
@@ -80,32 +80,29 @@ class Packing:
 
     # ── small files, many at once ──
 
-    def _take(self, batch: Batch, slot: int) -> None:
-        content, at, written = self._workers.content(slot, batch.size), 0, 0
+    def _take(self, read: Read) -> None:
+        content, at, written = self._workers.content(read.slot, read.batch.size), 0, 0
         group: list[Done] = []
-        for part in batch.parts:
+        for entry, part in zip(read.entries, read.batch.parts, strict=False):  # the rest comes later
             here = self._shelf.size + at - written
-            if not part.problem and self._shelf.is_full_before(part.entry.name, here):
+            if part.problem:
+                group.append(self._miss(entry, part.problem))
+                continue
+            if self._shelf.is_full_before(entry.name, here):
                 self._append(content[written:at], group)
                 self._begin_next()
                 group, written, here = [], at, 0
-            group.append(self._place(part, here))
             at += part.length
-        self._append(content[written:at], group, slot)
-
-    def _place(self, part: Part, start: int) -> Done:
-        entry = part.entry
-        if part.problem:
-            return self._miss(entry, part.problem)
-        offset, end = start + part.header, start + part.length
-        number, moment = self._shelf.number, part.stamp.moment
-        done = Done(entry.name, start, offset, part.size, moment, end, part.crc, number, entry.kind)
-        self._count(done)
-        return done
+            end = self._shelf.size + at - written
+            header, size, crc, moment, _ = part
+            number = self._shelf.number
+            group.append(Done(entry.name, here, here + header, size, moment, end, crc, number, entry.kind))
+            self._count(group[-1])
+        self._append(content[written:at], group, read.slot)
+        self._told(len(read.batch.parts), at)
 
     def _miss(self, entry: Entry, reason: str) -> Done:
         self.report.problems.append((entry.name, reason))
-        self._told(1, 0)
         return Done(entry.name, 0, 0, 0, 0, 0, 0, self._shelf.number, MISSED)
 
     def _count(self, done: Done) -> None:
@@ -113,7 +110,6 @@ class Packing:
             self._builder.add(done.name, done.offset, done.size, done.crc, done.archive)
         else:
             self._others += 1
-        self._told(1, done.end - done.start)
 
     def _append(self, content: Content, group: Sequence[Done] = (), slot: int | None = None) -> None:
         shelf = self._shelf
@@ -156,6 +152,7 @@ class Packing:
                     done = self._miss(entry, str(problem))
         self._settle()
         self._journal.append([done])
+        self._told(1, done.end - done.start)
 
     def _copy(self, entry: Entry, reading: Reading) -> Done:
         start, size, moment = self._shelf.size, reading.stamp.size, reading.stamp.moment
@@ -253,6 +250,8 @@ class Packing:
             self._shelf.digests.update(self._shelf.read(done.archive, done.start, done.end - done.start))
             self._shelf.size = done.end
             self._count(done)
+            self._told(0, done.end - done.start)
+        self._told(len(group), 0)
         self.report.went_on_at += len(group)
 
 

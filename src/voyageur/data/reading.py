@@ -9,10 +9,11 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
+from typing import Any, NamedTuple
 
 from voyageur.data.crew import HANDS
 from voyageur.data.entries import Entry
-from voyageur.data.sources import LARGE, Changed, Origin, Reading, Stamp
+from voyageur.data.sources import LARGE, Changed, Origin, Reading
 from voyageur.data.workers import SLOT, Workers
 from voyageur.job.data import tar
 
@@ -21,21 +22,20 @@ _BATCH_BYTES = 1 << 20  # what a batch should hold
 _FULL = SLOT - LARGE - (1 << 16)  # so that one more file and its header still fit
 _BATCH_SECONDS = 0.05
 _MOST = 64
+_ZEROS = bytes(tar.BLOCK)
 _SLOW = 0.0003  # seconds for a file
 _MODES = {tar.FOLDER: 0o755, tar.LINK: 0o777}
 _GONE = (errno.ENOENT, errno.ENOTDIR, errno.ESTALE)
 
 
-@dataclass(slots=True)
-class Part:
-    """One member as it will stand in the archive."""
+class Part(NamedTuple):
+    """One member as it stands in the slot, or why it does not."""
 
-    entry: Entry
     header: int
     size: int
     crc: int
-    stamp: Stamp
-    problem: str = ""  # why it is not in the archive
+    moment: int
+    problem: str = ""
 
     @property
     def length(self) -> int:
@@ -44,13 +44,11 @@ class Part:
 
 @dataclass(slots=True)
 class Batch:
-    """What one process has read. The contents are in the slot, as they will stand in the archive."""
+    """What one process has read: the first of the entries it was asked for, one after the other in its slot."""
 
     parts: list[Part] = field(default_factory=list)
-    large: Entry | None = None  # comes after the parts
-    rest: list[Entry] = field(default_factory=list)  # and these after that
+    is_large: bool = False  # the entry after those is too large for a slot
     size: int = 0
-    files: int = 0
     seconds: float = 0.0
 
 
@@ -85,47 +83,56 @@ class Reader:
     def __init__(self, origins: Sequence[Origin]) -> None:
         self._origins = origins
 
-    def __call__(self, slot: memoryview, entries: list[Entry]) -> Batch:
-        batch = Batch()
-        begin = time.monotonic()
-        for number, entry in enumerate(entries):
-            if batch.size > _FULL:
-                batch.rest = entries[number:]
+    def __call__(self, slot: memoryview, entries: list[tuple[bytes, int, bytes, bytes]]) -> tuple[Any, ...]:
+        """The fields of a batch, bare: what is sent to another process a million times should be small."""
+        parts: list[tuple[Any, ...]] = []
+        at, is_large, begin = 0, False, time.monotonic()
+        for name, origin, kind, target in entries:
+            if at > _FULL:
                 break
-            if not self._read(entry, batch, slot):
-                batch.large, batch.rest = entry, entries[number + 1 :]
+            if kind != tar.FILE:
+                at, part = _put(slot, at, tar.header(name, 0, _MODES[kind], kind, target), b"", 0)
+                parts.append(part)
+                continue
+            try:
+                content = self._origins[origin].fetch(name)
+            except (OSError, Changed) as problem:
+                parts.append((0, 0, 0, 0, why(problem)))
+                continue
+            if content is None:
+                is_large = True
                 break
-        batch.seconds = time.monotonic() - begin
-        return batch
+            data, mode, moment = content
+            at, part = _put(slot, at, tar.header(name, len(data), plain_mode(mode)), data, moment)
+            parts.append(part)
+        return parts, is_large, at, time.monotonic() - begin
 
-    def _read(self, entry: Entry, batch: Batch, slot: memoryview) -> bool:
-        """False when it is too large for a batch."""
-        if entry.kind != tar.FILE:
-            head = tar.header(entry.name, 0, _MODES[entry.kind], entry.kind, entry.target)
-            self._put(batch, slot, Part(entry, len(head), 0, 0, Stamp(0, 0)), head, b"")
-            return True
-        try:
-            content = self._origins[entry.origin].fetch(entry.name)
-        except (OSError, Changed) as problem:
-            batch.parts.append(Part(entry, 0, 0, 0, Stamp(0, 0), why(problem)))
-            return True
-        if content is None:
-            return False
-        data, mode, stamp = content
-        head = tar.header(entry.name, stamp.size, plain_mode(mode))
-        self._put(batch, slot, Part(entry, len(head), stamp.size, zlib.crc32(data), stamp), head, data)
-        return True
 
-    @staticmethod
-    def _put(batch: Batch, slot: memoryview, part: Part, head: bytes, data: bytes | memoryview) -> None:
-        start = batch.size
-        body = start + part.header
-        end = body + part.size
-        batch.size = start + part.length
-        slot[start:body] = head
-        slot[body:end] = data
-        slot[end : batch.size] = bytes(batch.size - end)
-        batch.parts.append(part)
+def _put(slot: memoryview, at: int, head: bytes, data: bytes | memoryview, moment: int) -> tuple[int, tuple[Any, ...]]:
+    size = len(data)
+    body = at + len(head)
+    end = body + size
+    after = end + -size % tar.BLOCK
+    slot[at:body] = head
+    slot[body:end] = data
+    slot[end:after] = _ZEROS[: after - end]
+    return after, (len(head), size, zlib.crc32(data), moment)
+
+
+class Read(NamedTuple):
+    """A batch with what it is of. The slot is to be given back."""
+
+    entries: list[Entry]
+    batch: Batch
+    slot: int
+
+    @property
+    def large(self) -> Entry | None:
+        return self.entries[len(self.batch.parts)] if self.batch.is_large else None
+
+    @property
+    def rest(self) -> list[Entry]:
+        return self.entries[len(self.batch.parts) + self.batch.is_large :]
 
 
 class Batches:
@@ -133,27 +140,29 @@ class Batches:
 
     def __init__(self, workers: Workers, entries: Iterator[Entry]) -> None:
         self._workers, self._entries = workers, entries
-        self._running: deque[tuple[int, int]] = deque()
+        self._running: deque[tuple[int, int, list[Entry]]] = deque()
         self._files, self._size, self._seconds = 0, 0, 0.0
 
-    def __iter__(self) -> Iterator[tuple[Batch, int]]:
-        """Each with its slot, which is to be given back."""
+    def __iter__(self) -> Iterator[Read]:
         self._refill()
         while self._running:
-            number, slot = self._running.popleft()
-            batch = self._weighed(self._workers.answer(number))
+            read = self._answered(*self._running.popleft())
             self._refill()
-            yield batch, slot
-            while batch.rest:
-                number, slot = self._workers.ask(batch.rest)
-                batch = self._weighed(self._workers.answer(number))
-                yield batch, slot
+            yield read
+            while read.rest:
+                read = self._answered(*self._ask(read.rest))
+                yield read
 
-    def _weighed(self, batch: Batch) -> Batch:
-        self._files += len(batch.parts) + (batch.large is not None)
-        self._size += batch.size + (4 * _BATCH_BYTES if batch.large else 0)
-        self._seconds += batch.seconds
-        return batch
+    def _ask(self, entries: list[Entry]) -> tuple[int, int, list[Entry]]:
+        return (*self._workers.ask([tuple(entry) for entry in entries]), entries)
+
+    def _answered(self, number: int, slot: int, entries: list[Entry]) -> Read:
+        parts, is_large, size, seconds = self._workers.answer(number)
+        batch = Batch([Part(*part) for part in parts], is_large, size, seconds)
+        self._files += len(parts) + is_large
+        self._size += size + (_FULL if is_large else 0)
+        self._seconds += seconds
+        return Read(entries, batch, slot)
 
     def _refill(self) -> None:
         """Few large files or many small ones: about as much in each batch, of bytes and of waiting."""
@@ -165,7 +174,7 @@ class Batches:
             entries = list(islice(self._entries, count))
             if not entries:
                 return
-            self._running.append(self._workers.ask(entries))
+            self._running.append(self._ask(entries))
 
     def _ahead(self) -> int:
         """Where files are there at once, more questions at a time are only in each other's way."""
