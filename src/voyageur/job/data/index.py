@@ -94,8 +94,12 @@ class Index:
         return self._count
 
     def place(self, number: int) -> Place:
-        offset, size, _, crc, archive = _MEMBER.unpack_from(self._members, number * _MEMBER.size)
+        offset, size, _, crc, archive = self.record(number)
         return Place(offset, size, crc, archive)
+
+    def record(self, number: int) -> Tuple[Any, ...]:
+        """Offset, size, start of the name, crc, archive: as they are stored, for those who read all day."""
+        return _MEMBER.unpack_from(self._members, number * _MEMBER.size)
 
     def places(self) -> Iterator[Place]:
         for offset, size, _, crc, archive in _MEMBER.iter_unpack(self._members[: self._count * _MEMBER.size]):
