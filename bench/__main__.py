@@ -13,6 +13,7 @@ from pathlib import Path
 
 from tests.testbed import start_bed
 
+from bench.data.packing import pack, pack_shared
 from bench.programs import make_program
 from bench.records import make_runs
 from bench.timing import report, seconds, seconds_in_turn
@@ -125,7 +126,21 @@ def check(root: Path) -> None:
     report(f"voy check, {lines:,} lines", spent, theirs, "ast.parse of all", "under 3 s", spent < 3)
 
 
-BENCHES: dict[str, Callable[[Path], None]] = {"startup": startup, "submit": submit, "status": status, "check": check}
+def _read(root: Path) -> None:
+    from bench.data.reading import read  # its libraries are an extra: `pip install .[bench]`
+
+    read(root)
+
+
+BENCHES: dict[str, Callable[[Path], None]] = {
+    "startup": startup,
+    "submit": submit,
+    "status": status,
+    "check": check,
+    "pack": pack,
+    "pack-shared": pack_shared,
+    "read": _read,
+}
 
 
 def main(names: list[str]) -> None:

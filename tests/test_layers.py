@@ -14,7 +14,7 @@ STAIRS = [
     {"__init__"},
     {"errors", "findings", "units", "job"},
     {"runtime"},
-    {"slurm_text", "allowance"},
+    {"slurm_text", "allowance", "data"},
     {"spec", "site"},
     {"plan"},
     {"rules"},

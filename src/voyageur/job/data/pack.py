@@ -23,6 +23,7 @@ class Pack(Sequence[bytes]):
     """`pack[7]`, `pack["val/7.jpg"]`, `for content in pack`. Subclasses say how many there are and where."""
 
     path: str
+    left_out: Dict[str, int] = {}  # noqa: RUF012 - of kinds that cannot be read, how many there are
 
     # What a subclass has to answer. Numbers that come here are right.
 
