@@ -4,7 +4,7 @@ Standard library only; torch and numpy are loaded by those parts alone that hand
 """
 
 import os
-from typing import Any, Callable, Optional, Union
+from typing import Any, Callable, Dict, Optional, Union
 
 from voyageur.job.data.errors import BrokenPack, DataError, NoSuchData, NotAPack, StaleIndex
 from voyageur.job.data.folder import FolderPack
@@ -42,7 +42,7 @@ def open(name: Union[str, "os.PathLike[str]"], check: bool = False) -> Pack:
     With `check`, the checksum of every member is compared when it is read.
     """
     here = staged()
-    entry = here.get(os.fspath(name))
+    entry = here.get(os.fspath(name)) or _of_path(here, os.fspath(name))
     if entry is not None:
         return _open_path(entry["path"], entry, check)
     path = os.fspath(name)
@@ -50,6 +50,14 @@ def open(name: Union[str, "os.PathLike[str]"], check: bool = False) -> Pack:
         facts = ["staged in this run: " + ", ".join(sorted(here))] if here else []
         raise NoSuchData("there is no dataset and no file %s" % path, facts, "paths count from %s" % os.getcwd())
     return _open_path(path, {}, check)
+
+
+def _of_path(here: Dict[str, Any], path: str) -> Optional[Dict[str, Any]]:
+    """A program that was given `{data.NAME}` has a path, and the same dataset is meant."""
+    if os.sep not in path:
+        return None
+    plain = os.path.normpath(path)
+    return next((entry for entry in here.values() if plain in (entry["path"], entry.get("from"))), None)
 
 
 def _open_path(path: str, facts: Any, check: bool) -> Pack:

@@ -58,8 +58,15 @@ class FileSource(Source):
 Facts = Dict[str, Any]
 Opener = Callable[[str, Facts], Source]
 
+
+def _arriving(path: str, facts: Facts) -> Source:
+    from voyageur.job.data.arriving import open_arriving  # builds on this module
+
+    return open_arriving(path, facts)
+
+
 # By the word that the entry in VOY_DATA has under `source`; without one it is a file.
-KINDS: Dict[str, Opener] = {"file": lambda path, facts: FileSource(path)}
+KINDS: Dict[str, Opener] = {"file": lambda path, facts: FileSource(path), "arriving": _arriving}
 
 
 def open_source(path: str, facts: Facts) -> Source:
