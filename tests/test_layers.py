@@ -20,7 +20,7 @@ STAIRS = [
     {"rules"},
     {"script", "snapshot", "record"},
     {"project"},
-    {"hosts", "readiness"},
+    {"hosts", "readiness", "haul"},
     {"engines", "questions"},
     {"runs"},
     {"show", "places"},

@@ -16,6 +16,7 @@ import pytest
 from voyageur.project import document, look
 from voyageur.spec import Spec, read_spec, toml
 from voyageur.spec.keys import KEYS
+from voyageur.spec.read import LEAVES
 
 VOY = [sys.executable, "-c", "from voyageur.cli import main; main()"]
 
@@ -64,7 +65,7 @@ def uncommented(text: str) -> dict[str, Any]:
     """The file with all its examples taken in; those of sites and experiments are tables of their own."""
     head = text.partition("# [sites.")[0]
     live = re.sub(r"^# (\w+ = )", r"\1", head, flags=re.MULTILINE)
-    return toml.flat(tomllib.loads(live), frozenset({"env.variables"}))
+    return toml.flat(tomllib.loads(live), LEAVES)
 
 
 def test_an_empty_folder_shows_every_key_and_every_example_is_right(project: Project) -> None:

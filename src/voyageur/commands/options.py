@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -11,6 +11,7 @@ import click
 from voyageur.commands import completing
 from voyageur.errors import SpecError
 from voyageur.spec import Given
+from voyageur.spec.data import listed
 from voyageur.spec.toml import text_of
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -30,6 +31,7 @@ _FLAGS: dict[str, tuple[tuple[str, ...], str]] = {
     "partition": (("-p", "--partition"), "partition, where the site does not choose it itself"),
     "qos": (("--qos",), "quality of service"),
     "constraint": (("--constraint",), "node features to ask for"),
+    "data": (("-d", "--data"), "datasets below the project's place on scratch: -d PATH PATH ..."),
     "experiment": (("-e", "--exp-name"), "experiment: a table of the project file, or just a name"),
     "launch.with": (("-W", "--launch"), "how the command starts: plain, per-node, per-rank"),
     "scratch": (("--scratch",), "where runs and checkpoints go; by default $SCRATCH"),
@@ -44,6 +46,25 @@ _COMPLETED: dict[str, completing.Completer] = {
 }
 
 
+class Several(click.Option):
+    """Takes all words up to the next option, as older submit scripts did: `-d a b c -- python train.py`."""
+
+    def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
+        super().add_to_parser(parser, ctx)
+        taken = [parser._short_opt.get(name) or parser._long_opt.get(name) for name in self.opts]
+        for option in {id(option): option for option in taken}.values():
+            option.process = _taking_more(option.process)
+
+
+def _taking_more(take: Callable[[str, Any], None]) -> Callable[[str, Any], None]:
+    def process(value: str, state: Any) -> None:
+        take(value, state)
+        while state.rargs and not state.rargs[0].startswith("-"):
+            take(state.rargs.pop(0), state)
+
+    return process
+
+
 class ProgramWords(click.Argument):
     """All words from the first that is no option: those behind it are the program's, `-e 10` included."""
 
@@ -55,8 +76,9 @@ class ProgramWords(click.Argument):
 def wish_options(function: F) -> F:
     """Adds the flags and the command after `--`; the function gets them as one `wish`."""
     for key, (names, text) in reversed(_FLAGS.items()):
+        kind: dict[str, Any] = {"cls": Several, "multiple": True} if key == "data" else {}
         function = click.option(
-            *names, key.replace(".", "__"), metavar="VALUE", help=text, shell_complete=_COMPLETED.get(key)
+            *names, key.replace(".", "__"), metavar="VALUE", help=text, shell_complete=_COMPLETED.get(key), **kind
         )(function)
     function = click.option(
         "--ignore",
@@ -92,17 +114,29 @@ class Wish:
     """What was typed: flags by key, the command, and the rules that do not count."""
 
     def __init__(
-        self, command: tuple[str, ...], config: Path | None, ignore: tuple[str, ...] = (), **values: str | None
+        self, command: tuple[str, ...], config: Path | None, ignore: tuple[str, ...] = (), **values: Any
     ) -> None:
         self.flags: dict[str, Given] = {}
         self.ignored = tuple(name for names in ignore for name in names.replace(",", " ").split())
         for name, value in values.items():
             key = name.replace("__", ".")
-            if value is not None:
+            if key == "data":
+                self._take_datasets(value or ())
+            elif value is not None:
                 self.flags[key] = Given(value, max(_FLAGS[key][0], key=len))
         if command:
             self.flags["command"] = Given(list(command), "the command line")
         self.config = self._read_config(config)
+
+    def _take_datasets(self, paths: Sequence[str]) -> None:
+        words = [word for path in paths for word in path.split()]
+        if not words:
+            return
+        try:
+            self.flags["data"] = Given(listed(words), "--data")
+        except ValueError as problem:
+            hint = "give paths below the project's place on scratch, like `-d datasets/images`"
+            raise SpecError("--data: `data` is not right", facts=[str(problem)], hint=hint) from None
 
     def _read_config(self, config: Path | None) -> Path | None:
         """A TOML file is a project file; any other holds only the command."""

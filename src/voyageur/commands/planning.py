@@ -18,7 +18,7 @@ from voyageur.commands.knowing import known_of
 from voyageur.commands.options import Wish
 from voyageur.errors import SpecError
 from voyageur.findings import Finding
-from voyageur.plan import Identity, Plan, Surroundings, draw_identity, folders_for, make_plan, slug_for
+from voyageur.plan import Identity, Plan, Seen, Surroundings, draw_identity, folders_for, make_plan, slug_for
 from voyageur.record import Run
 from voyageur.record.create import RunExists, create_run
 from voyageur.rules import Case, Known, judge
@@ -83,6 +83,7 @@ def wished_from(wish: Wish, site_name: str | None = None) -> Wished:
     check_site_name(spec)
     site = session.choose_site(spec.site)
     around = surroundings(spec, site)
+    around = replace(around, datasets=_datasets(spec, site, around, identity))
     package = gather(spec.project.root, spec.snapshot, _own_files(spec, around, identity))
     check_command(spec, site, around, package)
     notes = (
@@ -91,6 +92,14 @@ def wished_from(wish: Wish, site_name: str | None = None) -> Wished:
         *package.selection.notes,
     )
     return Wished(spec=spec, site=site, around=around, package=package, notes=notes, identity=identity, ignored=ignored)
+
+
+def _datasets(spec: Spec, site: Site, around: Surroundings, identity: Identity) -> dict[str, Seen]:
+    if not spec.data:
+        return {}
+    from voyageur.commands.datasets import see
+
+    return see(spec, folders_for(spec, around, identity).scratch, not session.is_here(site))
 
 
 def _read(wish: Wish, site_name: str | None) -> Spec:

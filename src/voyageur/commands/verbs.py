@@ -19,6 +19,7 @@ VERBS = {
     "logs": "what a run has printed; -f follows it",
     "wait": "wait until runs have ended; the exit code says how",
     "cancel": "ask runs to end",
+    "pull": "bring a run's results to where you are",
     "data": "datasets as single archives: pack, index, ls, verify, unpack, scan",
     "budget": "what is left of your allocations, and what you used lately",
     "site": "clusters: what is known of them, and what this one is",

@@ -13,6 +13,7 @@ from voyageur.plan.document import document
 from voyageur.plan.identity import draw_identity, folder_name
 from voyageur.plan.make import experiment_of, folders_for, make_plan, slug_for
 from voyageur.plan.model import (
+    Cargo,
     Choice,
     Cost,
     Directive,
@@ -22,11 +23,13 @@ from voyageur.plan.model import (
     Identity,
     Plan,
     Queue,
+    Seen,
     Shape,
     Surroundings,
 )
 
 __all__ = [
+    "Cargo",
     "Choice",
     "Cost",
     "Directive",
@@ -36,6 +39,7 @@ __all__ = [
     "Identity",
     "Plan",
     "Queue",
+    "Seen",
     "Shape",
     "Surroundings",
     "choose_account",

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from voyageur.plan.model import Choice, Plan
+from voyageur.plan.model import Cargo, Choice, Plan
 from voyageur.units import Duration, Size
 
 
@@ -34,6 +34,8 @@ def document(plan: Plan) -> dict[str, Any]:
         "modules": choice(plan.modules),
         "purge_modules": choice(plan.purge),
         "activate": choice(plan.activate),
+        "data": {cargo.name: _cargo(cargo) for cargo in plan.data},
+        "results": choice(plan.results),
         "folders": {name: str(getattr(plan.folders, name)) for name in plan.folders.__struct_fields__},
         "code": {
             "archive": str(plan.code.archive),
@@ -46,6 +48,11 @@ def document(plan: Plan) -> dict[str, Any]:
         "secrets": list(plan.secrets),
         "notes": list(plan.notes),
     }
+
+
+def _cargo(cargo: Cargo) -> dict[str, Any]:
+    need = str(cargo.need) if cargo.need else None
+    return {"from": cargo.source, "what": cargo.what, "at": cargo.at, "need": need, "stage": choice(cargo.stage)}
 
 
 def choice(made: Choice[Any]) -> dict[str, Any]:

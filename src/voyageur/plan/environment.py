@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 
-from voyageur.plan.model import Choice, Export, Folders, FrozenCode, Identity, Shape, Surroundings
+from voyageur.plan.model import Cargo, Choice, Export, Folders, FrozenCode, Identity, Shape, Surroundings
 from voyageur.runtime import folder as run_folder
+from voyageur.runtime.staging.wanted import VARIABLE as STAGE
+from voyageur.runtime.staging.wanted import Wanted, in_words
 from voyageur.site import Site
 from voyageur.spec import Spec
 from voyageur.spec.home import expand_home
@@ -70,6 +73,7 @@ def decide_exports(
     warn: Duration,
     requeue: bool,
     experiment: str,
+    data: tuple[Cargo, ...] = (),
 ) -> tuple[Export, ...]:
     run = str(folders.run)
     limit = Duration(-(-shape.time.value.seconds // 60) * 60) if site.engine == "slurm" else shape.time.value
@@ -104,6 +108,7 @@ def decide_exports(
         ),
         Export(name="PYTHONUNBUFFERED", value="1", because="so that the log shows a line when it is written"),
     ]
+    exports.extend(_staged(spec, folders, data))
     exports.extend(_of_the_site(spec, site, shape))
     if site.engine == "local":
         exports.append(
@@ -119,6 +124,17 @@ def decide_exports(
         for name, value in spec.env.variables.items()
     )
     return (*exports, *asked)
+
+
+def _staged(spec: Spec, folders: Folders, data: tuple[Cargo, ...]) -> Iterator[Export]:
+    if data:
+        wanted = [Wanted(cargo.name, cargo.source, cargo.stage.value, cargo.at) for cargo in data]
+        because = "what every node needs on its own disk, and how it comes there"
+        yield Export(name=STAGE, value=in_words(wanted), because=because)
+    if spec.results.save:
+        value = json.dumps({"save": spec.results.save, "every": spec.results.every.seconds})
+        yield Export(name="VOY_RESULTS", value=value, because="what comes back from there, and how often in seconds")
+        yield Export(name="VOY_RESULTS_DIR", value=str(folders.results), because="where it comes to")
 
 
 def _of_the_site(spec: Spec, site: Site, shape: Shape) -> Iterator[Export]:

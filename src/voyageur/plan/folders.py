@@ -31,4 +31,5 @@ def decide_folders(scratch: str, project: str, experiment: str, identity: Identi
         run=own / RUNS / identity.run,
         checkpoints=own / experiment / "checkpoints",
         code=own / RUNS / ".code",
+        results=own / experiment / "results" / identity.run,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from voyageur.errors import SiteError, SpecError
 from voyageur.plan.account import decide_account, what_is_left
 from voyageur.plan.cost import decide_cost
+from voyageur.plan.data import data_notes, decide_data
 from voyageur.plan.directives import decide_directives, gpu_flag
 from voyageur.plan.environment import decide_activation, decide_exports, decide_modules, decide_purge
 from voyageur.plan.folders import decide_folders
@@ -12,6 +13,7 @@ from voyageur.plan.identity import slug_of_command
 from voyageur.plan.launch import decide_launch, launch_words
 from voyageur.plan.model import Choice, Folders, FrozenCode, Identity, Plan, Surroundings
 from voyageur.plan.notes import notes_on
+from voyageur.plan.reasons import asked
 from voyageur.plan.shape import decide_shape
 from voyageur.site import Site, Status
 from voyageur.spec import Spec
@@ -45,6 +47,7 @@ def make_plan(
     partition = next((one for one in site.partitions if one.name == queue.place), None)
     account = decide_account(spec, site, around, partition, shape.gpus.value)
     cost = decide_cost(shape, site, queue.place)
+    data = decide_data(spec, site, partition, around, folders.scratch, shape)
     warn, requeue = _warning(spec, shape.time.value), _requeue(spec)
     return Plan(
         identity=identity,
@@ -85,13 +88,16 @@ def make_plan(
             warn=warn.value,
             requeue=requeue.value,
             experiment=experiment_of(spec),
+            data=data,
         ),
+        data=data,
+        results=_results(spec),
         modules=decide_modules(spec, site),
         purge=decide_purge(site),
         activate=decide_activation(spec, around),
         launch_words=launch_words(launch.value, shape, gpu_flag(site, shape) if site.request.gpus_in_srun else ""),
         secrets=spec.env.secrets,
-        notes=(*notes_on(spec, site, around), *notes),
+        notes=(*notes_on(spec, site, around), *data_notes(data, site), *notes),
     )
 
 
@@ -106,17 +112,24 @@ def refuse_retired(site: Site) -> None:
 
 
 def _warning(spec: Spec, time: Duration) -> Choice[Duration]:
-    asked = spec.checkpoint.warn
-    if asked is None:
+    warn = spec.checkpoint.warn
+    if warn is None:
         usual = min(_USUAL_WARNING, Duration(max(1, time.seconds // 4)))
         return Choice(value=usual, because=f"the program is told {usual} before the end; it may come a minute earlier")
-    if asked.seconds * 2 > time.seconds:
+    if warn.seconds * 2 > time.seconds:
         raise SpecError(
-            f"a warning {asked} before the end leaves less than half of {time} to work in",
+            f"a warning {warn} before the end leaves less than half of {time} to work in",
             facts=[f"checkpoint.warn is asked for by {spec.source('checkpoint.warn')}"],
             hint="ask for more time, or warn later",
         )
-    return Choice(value=asked, because=f"asked for by {spec.source('checkpoint.warn')}")
+    return Choice(value=warn, because=f"asked for by {spec.source('checkpoint.warn')}")
+
+
+def _results(spec: Spec) -> Choice[tuple[str, ...]]:
+    if not spec.results.save:
+        return Choice(value=(), because="nothing is asked for")
+    because = f"{asked(spec, 'results.save')}; saved every {spec.results.every}, at the warning and at the end"
+    return Choice(value=spec.results.save, because=because)
 
 
 def _requeue(spec: Spec) -> Choice[bool]:

@@ -34,6 +34,28 @@ class Identity(Struct, frozen=True, kw_only=True):
         return f"{self.slug}-{self.token}"
 
 
+class Seen(Struct, frozen=True, kw_only=True):
+    """A dataset as it was found on this machine, while the run was planned."""
+
+    kind: str
+    size: Size
+    members: int | None = None
+    unpacked: Size | None = None
+    has_checksums: bool = False
+    is_all: bool = True
+
+
+class Cargo(Struct, frozen=True, kw_only=True):
+    """A dataset and how it comes to the nodes. `at` is where older programs look for it, below the temp folder."""
+
+    name: str
+    source: str
+    what: str
+    stage: Choice[str]
+    at: str = ""
+    need: Size | None = None
+
+
 class Surroundings(Struct, frozen=True, kw_only=True):
     """What the planner is told of the shell it was called from; nothing else of that shell reaches the job.
 
@@ -44,6 +66,7 @@ class Surroundings(Struct, frozen=True, kw_only=True):
     active_venv: str | None = None
     project_venv: str | None = None
     conda: str | None = None
+    datasets: dict[str, Seen] = field(default_factory=dict)
     accounts: tuple[Account, ...] = ()
     balances: tuple[Balance, ...] = ()
     account_variables: dict[str, str] = field(default_factory=dict)
@@ -63,6 +86,7 @@ class Folders(Struct, frozen=True, kw_only=True):
     run: PurePosixPath
     checkpoints: PurePosixPath
     code: PurePosixPath
+    results: PurePosixPath
 
 
 class Shape(Struct, frozen=True, kw_only=True):
@@ -149,6 +173,8 @@ class Plan(Struct, frozen=True, kw_only=True):
     purge: Choice[bool]
     activate: Choice[str | None]
     launch_words: tuple[str, ...]
+    data: tuple[Cargo, ...] = ()
+    results: Choice[tuple[str, ...]] = Choice(value=(), because="nothing is asked for")
     cost: Cost | None = None
     left: Balance | None = None
     secrets: tuple[str, ...] = ()

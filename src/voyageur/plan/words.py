@@ -12,6 +12,7 @@ from voyageur.spec.keys import nearest
 def check_words(command: Sequence[str]) -> Iterator[str]:
     for word in command:
         for inner in re.findall(r"(?<!\{)\{([a-z_.]+)\}(?!\})", word):
-            guess = nearest(inner, VARIABLE_OF)
-            if inner not in VARIABLE_OF and guess:
+            if inner in VARIABLE_OF or inner.startswith("data."):
+                continue
+            if guess := nearest(inner, VARIABLE_OF):
                 yield f"`{{{inner}}}` in the command is left as it is; did you mean `{{{guess}}}`?"

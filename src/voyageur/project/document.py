@@ -21,7 +21,9 @@ class Example(NamedTuple):
 # In the order of the file. The values are those that somebody might write, not the defaults. `experiment` is not among
 # them: the tables below are offered instead, and TOML does not allow both in one file.
 EXAMPLES = (
-    Example("command", "python train.py --out {checkpoints}", "filled in: {checkpoints} {scratch} {tmp} {run}"),
+    Example(
+        "command", "python train.py --out {checkpoints}", "filled in: {checkpoints} {scratch} {tmp} {run} {data.NAME}"
+    ),
     Example("project", "my-project", "the project's folder on scratch; by default this folder's name"),
     Example("site", "slurm", "`local`, `slurm` or a profile; by default Slurm where there is one"),
     Example("account", "def-prof", "whom to charge"),
@@ -30,6 +32,7 @@ EXAMPLES = (
     Example("constraint", "skylake&ib", "node features to ask for"),
     Example("scratch", "$SCRATCH", "where runs and checkpoints go"),
     Example("requeue", False, "by default a run comes back after a node failure or a preemption"),
+    Example("data", {"imagenet": "datasets/imagenet.tar"}, "on every node's own disk; {data.imagenet} in the command"),
     Example("resources.nodes", 2, ""),
     Example("resources.gpus", 4, ""),
     Example("resources.gpu", "a100", "as the site calls it"),
@@ -45,6 +48,8 @@ EXAMPLES = (
     Example("env.secrets", ["WANDB_API_KEY"], "taken from your shell when you submit; written into no script or log"),
     Example("launch.with", "per-rank", "plain: once · per-node: once a node · per-rank: once for each GPU or task"),
     Example("checkpoint.warn", "5m", "how long before the end the program is told (SIGUSR1, and $VOY_STOP_FILE)"),
+    Example("results.save", ["figures/", "*.csv"], "from the node's own disk back to scratch, whatever the end"),
+    Example("results.every", "30m", "also while it runs; by default every ten minutes"),
     Example("snapshot.include", ["weights/small.pt"], "travels although it looks like data, or like a secret"),
     Example("snapshot.exclude", ["data", "*.log"], "stays here; what git ignores stays anyway"),
     Example("snapshot.limit", "500M", "how large the code may be; by default 100M"),
@@ -57,6 +62,7 @@ _TABLES = {
     "env": "# what the program finds around it; nothing else of your shell comes along",
     "launch": "# how the command is started",
     "checkpoint": "",
+    "results": "",
     "snapshot": "# the code that travels; `voy plan --files` lists it",
     "check": "# `voy check`",
 }

@@ -22,11 +22,24 @@ class Mailbox:
         self._reader, writer = os.pipe()
         os.set_blocking(self._reader, False)
         os.set_blocking(writer, False)
+        self._kept: List[int] = []
         signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
         for signum in (WARN, STOP, STOP_THROUGH_SRUN, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD):
             signal.signal(signum, lambda *_: None)
 
     def wait(self, seconds: float) -> List[int]:
+        kept, self._kept = self._kept, []
+        ready, _, _ = select.select([self._reader], [], [], 0.0 if kept else max(0.0, seconds))
+        return kept + (list(os.read(self._reader, 512)) if ready else [])
+
+    def pause(self, seconds: float) -> bool:
+        """Before there is a child: false when somebody asks us to end. All else waits until it can be acted on."""
+        came = [signum for signum in self.wait_anew(seconds) if signum != signal.SIGCHLD]
+        self._kept += came
+        return not set(came) & {STOP, STOP_THROUGH_SRUN, signal.SIGINT, signal.SIGHUP}
+
+    def wait_anew(self, seconds: float) -> List[int]:
+        """What comes from now on; what was kept stays kept."""
         ready, _, _ = select.select([self._reader], [], [], max(0.0, seconds))
         return list(os.read(self._reader, 512)) if ready else []
 
@@ -49,6 +62,11 @@ class Child:
             preexec_fn=processes.at_parents_death(signal.SIGKILL),
         )
         self.pid = self._process.pid
+
+    @property
+    def deadline(self) -> float:
+        """After a stop, when whoever stopped us will kill us: what is not saved by then is lost."""
+        return float("inf") if self.stopped_at is None else self.stopped_at + self.grace
 
     def warn(self) -> int:
         """Tell those who listen that the end is near; how many did. Behind srun, its tasks count for themselves."""
@@ -106,21 +124,25 @@ class Child:
         beat: Callable[[], None],
         every: float,
         on_signal: Callable[[int], None],
-        helper: Callable[[], int] = lambda: 0,
+        helpers: Callable[[], List[int]] = list,
+        stayers: Callable[[], List[int]] = list,
     ) -> int:
-        """Until it ends; returns its exit code, or minus the signal that ended it. Short runs are sampled as well."""
+        """Until it ends; returns its exit code, or minus the signal that ended it. Short runs are sampled as well.
+
+        `helpers` are children of ours beside it; those of them that are `stayers` live on when it has ended.
+        """
         between = min(1.0, every)
         due = time.monotonic() + between
         while True:
             code = self._process.poll()
             if code is not None:
-                processes.kill_orphans()  # nothing outlives the program; with linuxproc Slurm would let it
+                processes.kill_orphans(stayers())  # nothing outlives the program; with linuxproc Slurm would let it
                 return code
             pause = 0.2 if self.stopped_at is not None else due - time.monotonic()
             for signum in mailbox.wait(pause):
                 if signum != signal.SIGCHLD:
                     on_signal(signum)
-            processes.reap_strangers((self.pid, helper()))
+            processes.reap_strangers((self.pid, *helpers()))
             self.press()
             if time.monotonic() >= due:
                 beat()

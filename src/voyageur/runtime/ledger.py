@@ -3,11 +3,11 @@
 import contextlib
 import json
 import os
-import sys
 import time
 from typing import Any, Dict, List, Mapping
 
 from voyageur.runtime import folder as files
+from voyageur.runtime.log import say
 from voyageur.runtime.program import node_name
 
 _MARKER_ROOM = 16_384  # bytes
@@ -96,8 +96,7 @@ class Ledger:
             self.say("an event could not be written down: %s" % problem)
 
     def say(self, text: str) -> None:
-        with contextlib.suppress(OSError):
-            print("voyageur: %s" % text, file=sys.stderr, flush=True)
+        say(text)
 
     # ── the end ──────────────────────────────────────────────────────────────────────────────────────────────────────
 

@@ -7,6 +7,9 @@ WORDS = {
     "supervise": "run the command here",
     "supervise-tasks": "run the command, which is a srun whose tasks are ours",
     "task": "run the command as one of those tasks",
+    "stage": "bring these datasets to this node",
+    "save": "save the results that there are on this node",
+    "switchboard": "tell the nodes of a job where they find each other",
 }
 
 
@@ -19,6 +22,18 @@ def main(arguments: List[str]) -> int:
         from voyageur.runtime import task
 
         return task.run(command)
+    if word == "stage":
+        from voyageur.runtime.staging import process
+
+        return process.run(command)
+    if word == "save":
+        from voyageur.runtime.results import saving
+
+        return saving.run(command[0])
+    if word == "switchboard":
+        from voyageur.runtime.staging import switchboard
+
+        return switchboard.run()
     from voyageur.runtime import supervisor
 
     return supervisor.run(command, through_srun=word == "supervise-tasks")

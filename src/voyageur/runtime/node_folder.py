@@ -16,10 +16,15 @@ import time
 from typing import Any, Callable, Dict, List, Mapping
 
 from voyageur.job import HEARD
-from voyageur.runtime.folder import Json, read_json
+from voyageur.runtime.folder import MARKER as DONE
+from voyageur.runtime.folder import Json, read_json, write_atomically
 
 MARK = ".voyageur"
 _USAGE = MARK + ".usage-"
+_WANTED = MARK + ".run-"
+_KEPT = MARK + ".kept"
+_KEPT_SECONDS = 86_400.0  # what waits for a run that was put back into the queue
+_RESULTS_SECONDS = 7 * 86_400.0  # results for which there was no room at home
 _SETTLED_SECONDS = 60  # younger folders may still be on their way to their lock
 
 
@@ -61,8 +66,7 @@ class NodeFolder:
             os.close(gate)
 
     def unpacked_at(self) -> int:
-        """In nanoseconds, by the clock that stamps the files here."""
-        return os.stat(os.path.join(self.path, MARK + ".unpacking")).st_ctime_ns
+        return unpacked_at(self.path)
 
     def stop_was_seen(self) -> bool:
         """Did the program ask `job.should_stop()` and hear yes?"""
@@ -81,6 +85,8 @@ class NodeFolder:
         """If no other task of this node is still here, do what the `last` one does, and remove it."""
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if still_wanted(self.path):
+                return
             # The shared lock is given up before the new one is granted: another may have removed the folder in
             # between, and what now has its name is somebody else's.
             if os.fstat(self._lock).st_nlink:
@@ -108,6 +114,11 @@ def open_node_folder(environment: Mapping[str, str], node: str) -> NodeFolder:
     sweep(base)
     name = "voy-%d-%s-%s-%s" % (os.getuid(), token, environment.get("VOY_ATTEMPT", "0"), node)
     return NodeFolder(os.path.join(base, name), token)
+
+
+def unpacked_at(path: str) -> int:
+    """When the code in this folder was, in nanoseconds, by the clock that stamps the files here."""
+    return os.stat(os.path.join(path, MARK + ".unpacking")).st_ctime_ns
 
 
 def _make_private(path: str) -> None:
@@ -180,12 +191,48 @@ def _remove_if_abandoned(path: str, settled: float) -> bool:
         return False
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if still_wanted(path):
+            return False
         remove_tree(path)
         return True
     except OSError:
         return False
     finally:
         os.close(descriptor)
+
+
+def want(path: str, token: str, run_folder: str) -> None:
+    """Somebody will come back for what is in this folder: it is not swept as long as the run has not ended."""
+    write_atomically(os.path.join(path, _WANTED + token), json.dumps({"run": run_folder}).encode("ascii"))
+
+
+def want_no_more(path: str, token: str) -> None:
+    with contextlib.suppress(OSError):
+        os.unlink(os.path.join(path, _WANTED + token))
+
+
+def keep(path: str) -> None:
+    """What is in this folder is nowhere else: it is not swept for a week."""
+    write_atomically(os.path.join(path, _KEPT), b"")
+
+
+def still_wanted(path: str) -> bool:
+    with contextlib.suppress(OSError):
+        for name in os.listdir(path):
+            note = os.path.join(path, name)
+            if name.startswith(_WANTED) and _may_come_back(note):
+                return True
+            if name == _KEPT and time.time() - os.lstat(note).st_mtime < _RESULTS_SECONDS:
+                return True
+    return False
+
+
+def _may_come_back(note: str) -> bool:
+    run = (read_json(note) or {}).get("run", "")
+    with contextlib.suppress(OSError):
+        kept = time.time() - os.lstat(note).st_mtime
+        return kept < _KEPT_SECONDS and os.path.isdir(run) and not os.path.exists(os.path.join(run, DONE))
+    return False
 
 
 def remove_tree(path: str) -> None:

@@ -14,6 +14,9 @@ from voyageur.runtime.folder import BEAT_SECONDS, RECORD, Duplicate, read_json
 from voyageur.runtime.ledger import Ledger
 from voyageur.runtime.memory import oom_kills
 from voyageur.runtime.node_folder import NodeFolder, NodeFolderError, base_folder, sweep
+from voyageur.runtime.results.saving import Saving
+from voyageur.runtime.staging.aboard import Aboard, StagingError, Stopped
+from voyageur.runtime.staging.switchboard import connect_nodes
 from voyageur.runtime.task import shell_code
 from voyageur.runtime.usage import Facts, Usage, of_all_nodes
 
@@ -33,9 +36,13 @@ class Supervisor:
         self.oom_before = oom_kills()
         self.warned_after: Optional[float] = None
         self.fenced = False
-        self.comes_back = False
+        self.beaten = time.monotonic()
+        self.comes_back = self.interrupted = False
         self.child: Optional[Child] = None
         self.place: Optional[NodeFolder] = None
+        self.aboard: Optional[Aboard] = None
+        self.saving = Saving(environment, self.ledger.node, None)
+        self.switchboard: "Optional[subprocess.Popen[bytes]]" = None
 
     # ── the attempt ──────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -82,6 +89,8 @@ class Supervisor:
         try:
             code = self._attempt(mailbox)
         finally:
+            if self.aboard:
+                self.aboard.leave(self.interrupted)
             if self.place:
                 self.place.leave()
             sweep(base_folder(self.environment), self.ledger.token, settled=0)  # what killed tasks left on this node
@@ -95,29 +104,47 @@ class Supervisor:
             return self._fail("it was started %d times without an end; it is not started again" % MOST_ATTEMPTS)
         self.ledger.reserve()
         try:
-            self.child = self._start()
-        except NodeFolderError as problem:
+            self.child = self._start(mailbox)
+        except Stopped:
+            return self._end_unstarted()
+        except (NodeFolderError, StagingError) as problem:
             return self._fail(str(problem))
         except OSError as problem:
             return self._fail("%s cannot be started: %s" % (self.command[0], problem.strerror), 127)
-        code = self.child.watch(mailbox, self._beat, BEAT_SECONDS, self._hear, helper=lambda: self.usage.gpus.pid)
+        code = self.child.watch(mailbox, self._beat, BEAT_SECONDS, self._hear, helpers=self._helpers)
         self._rescue()
         return self._end(code)
 
-    def _start(self) -> Child:
+    def _start(self, mailbox: Mailbox) -> Child:
         """Through srun every task prepares its own node; a single process starts right here."""
         grace = float(self.environment.get("VOY_GRACE", "25"))
         if self.through_srun:
+            self.switchboard = connect_nodes(self.environment)
             return Child(self.command, self.environment, self.ledger.folder, grace, through_srun=True)
-        what, self.place = program.prepare(self.command, self.environment)
+        what, self.place = program.prepare(self.command, self.environment, lambda seconds: self._wait(mailbox, seconds))
+        self.aboard, self.saving = what.aboard, what.saving
         return Child(what.argv, what.environment, what.folder, grace)
 
     def _rescue(self) -> None:
         """Behind srun the last task on every node has done it."""
         assert self.child is not None
-        written = self.place and program.rescue(self.place, self.environment, self.child.stopped_at is not None)
+        saved = self.saving.finish(self.child.deadline)
+        stopped = self.child.stopped_at is not None
+        written = self.place and program.rescue(self.place, self.environment, stopped, saved)
         if written:
             self.ledger.note("files written", node=self.ledger.node, **written.facts())
+
+    def _wait(self, mailbox: Mailbox, seconds: float) -> bool:
+        """For datasets, which may take longer than we may be silent."""
+        if time.monotonic() - self.beaten >= BEAT_SECONDS:
+            self.beaten = time.monotonic()
+            self.ledger.beat(self.usage.facts())
+        return mailbox.pause(seconds)
+
+    def _helpers(self) -> List[int]:
+        """Children of ours that are not the program."""
+        beside = [self.switchboard.pid] if self.switchboard else []
+        return [self.usage.gpus.pid, *beside, *self.saving.helpers, *(self.aboard.helpers if self.aboard else [])]
 
     # ── while it runs ────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -126,12 +153,14 @@ class Supervisor:
         assert self.child is not None
         if signum == WARN:
             told = self.child.warn()
+            self.saving.save_now()
             self.warned_after = time.time() - self.ledger.started
             self.ledger.ask_to_stop()
             self.ledger.note("warned", told=told)
             self.ledger.say("time is nearly up; " + self._who_was_told(told))
         elif self.child.stopped_at is None:
             self.child.stop()
+            self.saving.save_now()
             self.ledger.note("told to stop", signal=signal.Signals(signum).name)
 
     def _who_was_told(self, told: int) -> str:
@@ -148,6 +177,9 @@ class Supervisor:
             self.ledger.note("fenced")
         else:
             self.ledger.beat(self.usage.facts())
+            self.saving.mind()
+            if self.aboard:
+                self.aboard.mind()
 
     # ── how it ended ─────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -159,7 +191,8 @@ class Supervisor:
         how = self._how_it_ended(code)
         self.ledger.beat(self.usage.facts(), ended=time.time())
         self.ledger.note("attempt ended", end=how, code=code)
-        if how == "interrupted":
+        self.interrupted = how == "interrupted"
+        if self.interrupted:
             self.comes_back = self.child.stopped_at is None
         else:
             self.ledger.finish(how, code, self._used(), **self._killed_for_memory())
@@ -169,14 +202,28 @@ class Supervisor:
         """`interrupted` is no verdict on the run: only Slurm knows whether the job comes back."""
         assert self.child is not None
         if self.child.stopped_at is not None:
-            if self._cancel_was_asked():
-                return "cancelled"
-            return "timeout" if self._limit_is_reached() else "interrupted"
+            return self._who_stopped_it()
         if code != 0:
             return "failed"
         if not self._warning_was_heard():
             return "done"
         return "interrupted" if self._was_preempted() else "stopped"
+
+    def _who_stopped_it(self) -> str:
+        if self._cancel_was_asked():
+            return "cancelled"
+        return "timeout" if self._limit_is_reached() else "interrupted"
+
+    def _end_unstarted(self) -> int:
+        """Told to stop before the program had begun: its datasets were still on their way."""
+        how = self._who_stopped_it()
+        self.interrupted = how == "interrupted"
+        self.ledger.say("told to stop while the datasets were on their way; the program did not begin")
+        self.ledger.beat(self.usage.facts(), ended=time.time())
+        self.ledger.note("attempt ended", end=how, code=-int(signal.SIGTERM))
+        if not self.interrupted:
+            self.ledger.finish(how, -int(signal.SIGTERM), self.usage.facts())
+        return shell_code(-int(signal.SIGTERM))
 
     def _cancel_was_asked(self) -> bool:
         return self.ledger.last_event("attempt started", "cancel asked", "cancel failed") == "cancel asked"

@@ -11,6 +11,8 @@ from voyageur.runtime.child import STOP_THROUGH_SRUN, WARN, Child, Mailbox
 from voyageur.runtime.folder import BEAT_SECONDS, append_event
 from voyageur.runtime.memory import oom_kills
 from voyageur.runtime.node_folder import NodeFolder, NodeFolderError
+from voyageur.runtime.results.saving import Saving
+from voyageur.runtime.staging.aboard import StagingError, Stopped
 from voyageur.runtime.usage import Usage, on_one_node
 
 
@@ -18,36 +20,50 @@ def run(command: List[str]) -> int:
     mailbox = Mailbox()
     environment = dict(os.environ)
     try:
-        what, place = program.prepare(command, environment)
-    except (NodeFolderError, OSError) as problem:
+        what, place = program.prepare(command, environment, mailbox.pause)
+    except Stopped:
+        return shell_code(-signal.SIGTERM)
+    except (NodeFolderError, StagingError, OSError) as problem:
         return _refuse(environment, str(problem), 1)
     try:
         child = Child(what.argv, what.environment, what.folder, _grace(environment))
     except OSError as problem:
+        what.aboard.leave()
         place.leave()
         return _refuse(environment, "%s cannot be started: %s" % (what.argv[0], problem.strerror), 127)
     usage, oom_before = Usage(), oom_kills()
     try:
         code = child.watch(
             mailbox,
-            lambda: usage.sample(child.pid),
+            lambda: _beat(usage, child, what),
             BEAT_SECONDS,
-            lambda signum: _hand_on(child, signum),
-            helper=lambda: usage.gpus.pid,
+            lambda signum: _hand_on(child, signum, what.saving),
+            stayers=lambda: what.aboard.stayers,
+            helpers=lambda: [usage.gpus.pid, *what.aboard.helpers, *what.saving.helpers],
         )
         if child.warned or place.stop_was_seen():
             _note(environment, "warning heard")
         place.write_usage(environment.get("SLURM_PROCID", "0"), usage.facts())
     finally:
-        place.leave(lambda: _leave_last(environment, place, child))
+        if child.stopped_at is None:
+            what.aboard.hand_on(mailbox.pause)
+        what.aboard.leave(child.stopped_at is not None and program.may_come_back(environment))
+        place.leave(lambda: _leave_last(environment, place, child, what.saving))
     if code != 0 and child.stopped_at is None:  # else it followed another that had failed, or was cancelled
         _note(environment, "task failed", code=code, oom_kills=oom_kills() - oom_before)
     return shell_code(code)
 
 
-def _leave_last(environment: "dict[str, str]", place: NodeFolder, child: Child) -> None:
+def _beat(usage: Usage, child: Child, what: program.Program) -> None:
+    usage.sample(child.pid)
+    what.aboard.mind()
+    what.saving.mind()
+
+
+def _leave_last(environment: "dict[str, str]", place: NodeFolder, child: Child, saving: Saving) -> None:
     _note(environment, "node used", **on_one_node(place.usage()))
-    written = program.rescue(place, environment, stopped=child.stopped_at is not None)
+    saved = saving.finish(child.deadline)
+    written = program.rescue(place, environment, child.stopped_at is not None, saved)
     if written:
         _note(environment, "files written", **written.facts())
 
@@ -56,11 +72,13 @@ def _grace(environment: "dict[str, str]") -> float:
     return float(environment.get("VOY_GRACE", "25"))
 
 
-def _hand_on(child: Child, signum: int) -> None:
+def _hand_on(child: Child, signum: int, saving: Saving) -> None:
     if signum == WARN:
         child.warn()
+        saving.save_now()
     elif signum in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, STOP_THROUGH_SRUN):
         child.stop()
+        saving.save_now()
 
 
 def _refuse(environment: "dict[str, str]", problem: str, code: int) -> int:

@@ -1,11 +1,12 @@
 """What the program wrote into its working folder. That folder goes with the node, so it is kept as one archive.
 
-A program that saves to `model.pt` and knows nothing of clusters must not lose its work.
+A program that saves to `model.pt` and knows nothing of clusters must not lose its work. What [results] names goes home
+another way, and is not kept here as well.
 """
 
 import os
 import tarfile
-from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple
+from typing import Any, Container, Dict, Iterator, List, NamedTuple, Optional, Tuple
 
 from voyageur.runtime.folder import write_whole
 
@@ -42,9 +43,11 @@ def _some(names: List[str]) -> str:
     return ", ".join(names[:3]) + (" and %d more" % (len(names) - 3) if len(names) > 3 else "")
 
 
-def keep_written(code: str, unpacked_at: int, archive: str, limit: int) -> Optional[Written]:
+def keep_written(
+    code: str, unpacked_at: int, archive: str, limit: int, saved: Container[str] = ()
+) -> Optional[Written]:
     """All files in `code` that are newer than its unpacking, small ones first, as long as they fit into the limit."""
-    found = sorted(_newer(code, unpacked_at))
+    found = sorted(one for one in _newer(code, unpacked_at) if one[1] not in saved)
     if not found:
         return None
     kept: List[str] = []

@@ -53,6 +53,11 @@ def plan_text(
             ("modules", plan.modules),
             ("environment", plan.activate),
         ),
+        *(
+            (f"data {cargo.name}", cargo.stage.value, f"{cargo.stage.because}; {cargo.what}; {cargo.source}")
+            for cargo in plan.data
+        ),
+        *_choices(("results", plan.results)),
         (
             "code",
             f"{plan.code.files} file{'' if plan.code.files == 1 else 's'}, {plan.code.size}",

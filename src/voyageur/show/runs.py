@@ -52,6 +52,8 @@ def run_text(run: Run, verdict: Verdict, colours: bool, lines: int = 12) -> str:
         ("submitted", _moment(record.created)),
         *_times(run),
         *_usage(run),
+        *_staged(run),
+        *_results(run),
         *_written(run),
         ("folder", str(run.folder)),
         ("log", str(run.log)),
@@ -93,6 +95,44 @@ def _usage(run: Run) -> list[tuple[str, str]]:
     if "gpu_utilization" in usage:
         parts.append(f"GPU {usage['gpu_utilization']:.0f} % busy, {Size(int(usage['gpu_peak_memory']))} at most")
     return [("used", ", ".join(parts))]
+
+
+def _staged(run: Run) -> list[tuple[str, str]]:
+    """Each dataset of the newest attempt: on how many nodes it is whole, and how far the slowest one is."""
+    own = [event for event in run.events if event.get("attempt") == run.attempt and "data" in event]
+    newest: dict[str, dict[str, dict[str, Any]]] = {}
+    for event in own:
+        newest.setdefault(event["data"], {})[event["node"]] = event
+    return [("data", f"{name}: {_state_of(list(nodes.values()), bool(run.marker))}") for name, nodes in newest.items()]
+
+
+def _state_of(nodes: list[dict[str, Any]], has_ended: bool) -> str:
+    arriving = [event for event in nodes if event["event"] == "staging"]
+    away = [event for event in nodes if event["event"] == "not staged"]
+    here = len(nodes) - len(arriving) - len(away)
+    parts = [f"whole on {here} node{'' if here == 1 else 's'}"] if here else []
+    if arriving:
+        shares = [event["bytes"] / event["size"] for event in arriving if event.get("size")]
+        least = f", {min(shares):.0%} at least" if shares else ""
+        parts.append(f"{'not all arrived on' if has_ended else 'on its way to'} {len(arriving)}{least}")
+    for event in away[:1]:
+        where = "read from shared storage" if event["end"] == "shared" else "NOT staged"
+        parts.append(f"{where} on {len(away)}: {one_line(str(event['because']))}")
+    return "; ".join(parts)
+
+
+def _results(run: Run) -> list[tuple[str, str]]:
+    found = []
+    for event in run.events:
+        if event["event"] == "results saved":
+            left = f"; NOT saved: {one_line('; '.join(event['left'][:3]))}" if event["left"] else ""
+            size = Size(int(event["bytes"]))
+            found.append(f"{event['files']} files, {size}, from {event['node']}; `voy pull {run.id}` brings them{left}")
+        if event["event"] == "results kept":
+            found.append(
+                f"{event['files']} files stayed on {event['node']}: {one_line(event['because'])}; {event['path']}"
+            )
+    return [("results", text) for text in found]
 
 
 def _written(run: Run) -> list[tuple[str, str]]:

@@ -1,37 +1,13 @@
-"""Patterns of files: a name anywhere, a last part of a path, or from the project's top with `/` in front."""
+"""Patterns of files, as the runtime has them too: which of them name nothing here."""
 
 from __future__ import annotations
 
-import fnmatch
-import re
 from collections.abc import Collection
-from functools import cache
 from pathlib import Path
 
-_ANY_FOLDERS = {"**/": "(?:.*/)?", "**": ".*"}
+from voyageur.runtime.patterns import expression, matches, plain
 
-
-def matches(name: str, patterns: tuple[str, ...]) -> bool:
-    """A pattern names a file, a folder with all below it, or a last part of either."""
-    return any(_expression(pattern).fullmatch(name) for pattern in patterns)
-
-
-def plain(pattern: str) -> str:
-    """Without the dot in front and the slashes around it."""
-    return re.sub(r"^(?:\./+)+", "", pattern).strip("/")
-
-
-@cache
-def _expression(pattern: str) -> re.Pattern[str]:
-    anywhere = "" if pattern.startswith("/") else "(?:.*/)?"
-    parts = re.split(r"(\*\*/|\*\*)", plain(pattern))
-    body = "".join(_ANY_FOLDERS.get(part) or _glob(part) for part in parts)
-    return re.compile(f"{anywhere}{body}(?:/.*)?", re.DOTALL)
-
-
-def _glob(pattern: str) -> str:
-    """What fnmatch makes of it, without the end that it adds."""
-    return re.sub(r"\\[Zz]$", "", fnmatch.translate(pattern))
+__all__ = ["matches", "plain", "useless"]
 
 
 def useless(patterns: tuple[str, ...], names: Collection[str], root: Path) -> list[str]:
@@ -39,7 +15,7 @@ def useless(patterns: tuple[str, ...], names: Collection[str], root: Path) -> li
     return [
         pattern
         for pattern in patterns
-        if not any(_expression(pattern).fullmatch(name) for name in names) and not _is_there(root, pattern)
+        if not any(expression(pattern).fullmatch(name) for name in names) and not _is_there(root, pattern)
     ]
 
 

@@ -8,6 +8,7 @@ import shlex
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from voyageur.spec.data import datasets
 from voyageur.units import Duration, Size
 
 Reader = Callable[[Any], Any]
@@ -143,6 +144,9 @@ KEYS: dict[str, Reader] = {
     "env.secrets": variable_names,
     "launch.with": word,
     "checkpoint.warn": duration,
+    "data": datasets,
+    "results.save": texts,
+    "results.every": duration,
     "snapshot.include": texts,
     "snapshot.exclude": texts,
     "snapshot.limit": size,

@@ -7,6 +7,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
+from voyageur.spec.data import Dataset
 from voyageur.units import Duration, Size
 
 
@@ -48,6 +49,13 @@ class Checkpoint(Struct, frozen=True, kw_only=True):
     warn: Duration | None = None
 
 
+class Results(Struct, frozen=True, kw_only=True):
+    """What comes back from the node's own disk: patterns, and how often while the program runs."""
+
+    save: tuple[str, ...] = ()
+    every: Duration = Duration(600)
+
+
 class Snapshot(Struct, frozen=True, kw_only=True):
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
@@ -77,6 +85,8 @@ class Spec(Struct, frozen=True, kw_only=True):
     env: Environment = Environment()
     launch: Launch = Launch()
     checkpoint: Checkpoint = Checkpoint()
+    data: dict[str, Dataset] = field(default_factory=dict)
+    results: Results = Results()
     snapshot: Snapshot = Snapshot()
     check: Check = Check()
     sources: dict[str, str] = field(default_factory=dict)

@@ -11,10 +11,10 @@ import msgspec
 
 from voyageur.errors import SpecError
 from voyageur.spec import keys, toml
-from voyageur.spec.model import Check, Checkpoint, Environment, Launch, Project, Resources, Snapshot, Spec
+from voyageur.spec.model import Check, Checkpoint, Environment, Launch, Project, Resources, Results, Snapshot, Spec
 
 PROJECT_FILE = "voyageur.toml"
-_LEAVES = frozenset({"env.variables"})
+LEAVES = frozenset({"env.variables", "data"})  # tables that are values, merged name by name
 
 
 class Given(NamedTuple):
@@ -53,7 +53,8 @@ def read_spec(
     for layer in layers:
         merged |= _for_site(layer, chosen)
     merged |= spoken
-    _merge_variables(merged, layers, chosen)
+    for key in LEAVES:
+        _merge_names(key, merged, [*layers, spoken], chosen)
     tables = _site_tables([user_layer, project_layer, *own_experiments.values(), *experiments.values()])
     return _build(_project(root, folder, file, merged), merged, tables)
 
@@ -135,7 +136,7 @@ def _table_of(file: Path, name: str, inner: Any) -> dict[str, Any]:
 
 def _layer(label: str, text: str, table: dict[str, Any], prefix: str) -> Layer:
     layer = {}
-    for path, value in toml.flat(table, _LEAVES).items():
+    for path, value in toml.flat(table, LEAVES).items():
         line = toml.line_of(text, prefix + path)
         source = f"{label}:{line}" if line else label
         _check_known(path, source)
@@ -232,13 +233,13 @@ def _for_site(layer: Layer, site: str | None) -> Layer:
     return common | special
 
 
-def _merge_variables(merged: Layer, layers: Iterable[Layer], site: str | None) -> None:
-    """Environment variables are merged name by name, not table by table."""
-    names = ("env.variables", f"sites.{site}.env.variables")
+def _merge_names(key: str, merged: Layer, layers: Iterable[Layer], site: str | None) -> None:
+    """Environment variables and datasets are merged name by name, not table by table."""
+    names = (key, f"sites.{site}.{key}")
     tables = [layer[name] for layer in layers for name in names if name in layer]
     if all(isinstance(given.value, dict) for given in tables) and len(tables) > 1:
         together = {name: value for given in tables for name, value in given.value.items()}
-        merged["env.variables"] = Given(together, ", ".join(given.source for given in tables))
+        merged[key] = Given(together, ", ".join(given.source for given in tables))
 
 
 def _project(root: Path, folder: Path, file: Path | None, merged: Layer) -> Project:
@@ -259,6 +260,7 @@ def _build(project: Project, merged: Layer, site_tables: dict[str, str]) -> Spec
         env=Environment(**groups.get("env", {})),
         launch=Launch(**groups.get("launch", {})),
         checkpoint=Checkpoint(**groups.get("checkpoint", {})),
+        results=Results(**groups.get("results", {})),
         snapshot=Snapshot(**groups.get("snapshot", {})),
         check=Check(**groups.get("check", {})),
         sources={path: given.source for path, given in merged.items()},
@@ -300,5 +302,7 @@ _EXAMPLES = {
     "resources.time": _TIME,
     "checkpoint.warn": _TIME,
     "snapshot.limit": "write it like 500M",
+    "data": 'write it like imagenet = "datasets/imagenet.tar", or { from = "labels/", stage = "unpack" }',
+    "results.every": _TIME,
     "requeue": "write `requeue = true` or `requeue = false`",
 }

@@ -1,0 +1,41 @@
+"""What the plan wants staged. It stands in the job script, so that the script alone is enough."""
+
+import json
+import os
+from typing import Dict, List, Mapping, NamedTuple
+
+VARIABLE = "VOY_STAGE"
+AT = "VOY_STAGE_AT"  # PORT:SECRET of the switchboard, where the run has several nodes
+
+
+class Wanted(NamedTuple):
+    name: str
+    source: str
+    stage: str
+    at: str = ""  # below the node's temp folder, where older programs look for it
+
+    def as_json(self) -> Dict[str, str]:
+        return {key: value for key, value in (("from", self.source), ("stage", self.stage), ("at", self.at)) if value}
+
+
+def in_words(wanted: List[Wanted]) -> str:
+    return json.dumps({one.name: one.as_json() for one in wanted})
+
+
+def read_wanted(environment: Mapping[str, str]) -> List[Wanted]:
+    found = json.loads(environment.get(VARIABLE) or "{}")
+    return [Wanted(name, one["from"], one["stage"], one.get("at", "")) for name, one in found.items()]
+
+
+def plain_name(source: str) -> str:
+    """What a dataset is called on the node: its last part, `labels` for `labels/`."""
+    return os.path.basename(os.path.normpath(source)) or "data"
+
+
+def unpacked_name(source: str) -> str:
+    """The folder that an archive is unpacked into."""
+    name = plain_name(source)
+    for ending in (".tar.gz", ".tar.bz2", ".tar.xz", ".tgz", ".tbz2", ".txz", ".tar", ".zip", ".squashfs", ".sqsh"):
+        if name.lower().endswith(ending) and len(name) > len(ending):
+            return name[: -len(ending)]
+    return name + ".unpacked"
