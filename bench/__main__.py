@@ -14,6 +14,7 @@ from pathlib import Path
 from tests.testbed import start_bed
 
 from bench.data.packing import pack, pack_shared
+from bench.data.staging import stage
 from bench.programs import make_program
 from bench.records import make_runs
 from bench.timing import report, seconds, seconds_in_turn
@@ -140,6 +141,7 @@ BENCHES: dict[str, Callable[[Path], None]] = {
     "pack": pack,
     "pack-shared": pack_shared,
     "read": _read,
+    "stage": stage,
 }
 
 

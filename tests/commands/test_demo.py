@@ -173,9 +173,20 @@ def test_example_saves_in_time_and_goes_on(shell: Shell, example: Path) -> None:
     assert "all 40 steps are done" in rest
 
 
+@pytest.mark.parametrize("example", ["dataset"], indirect=True)
+def test_example_trains_from_a_pack(shell: Shell, example: Path) -> None:
+    pack = Path(shell.environment["SCRATCH"]) / "dataset" / "points.tar"
+    subprocess.run([sys.executable, example / "make_pack.py", pack], check=True)
+    shell.voy("data", "index", str(pack), at=example)
+    answer = shell.type(*VOY, "run", at=example, VIRTUAL_ENV=sys.prefix).stdout
+    assert "2000 points of 3 numbers" in answer and "epoch 4: 8" in answer
+    shell.voy("pull", "train", "-o", "got", at=example)
+    assert (example / "got" / "figures" / "weights.csv").exists()
+
+
 def test_every_example_is_tested_and_has_its_page() -> None:
     folders = {path.name for path in EXAMPLES.iterdir() if path.is_dir()}
-    assert folders == {"plain", "per-node", "per-rank", "warning-signal", "stop-file"}
+    assert folders == {"plain", "per-node", "per-rank", "warning-signal", "stop-file", "dataset"}
     for name in folders:
         assert (EXAMPLES / name / "README.md").is_file()
         assert f"({name})" in (EXAMPLES / "README.md").read_text()
