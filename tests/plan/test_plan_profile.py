@@ -155,6 +155,26 @@ def test_only_some_numbers_of_gpus_may_be_had() -> None:
     assert "hint: ask for `--gpus 4`" in text
 
 
+def test_a_job_gets_one_slice_and_more_nodes_are_no_way_to_more() -> None:
+    text = said(site(GPUS), gpus=2, gpu="h100_1g.10gb")
+    assert "a job gets 1 `h100_1g.10gb` at most, not 2" in text
+    assert "hint: ask for `--gpus 1`, or for a larger slice or whole GPUs with `--gpu-type`" in text
+
+
+def test_a_slice_by_its_short_name_is_found_among_long_ones() -> None:
+    long = site(GPUS.replace('"h100_1g.10gb"', '"nvidia_h100_80gb_hbm3_1g.10gb"'))
+    assert "hint: did you mean `--gpu-type nvidia_h100_80gb_hbm3_1g.10gb`?" in said(long, gpus=1, gpu="h100_1g.10gb")
+
+
+def test_where_the_model_must_be_named_leaving_it_out_takes_a_certain_one() -> None:
+    assert "hint: leave `--gpu-type` out to take `h100`" in said(site(GPUS), gpus=1, gpu="rtx")
+
+
+def test_where_nobody_names_partitions_no_message_speaks_of_one() -> None:
+    text = said(site(FEATURES), gpus=1, qos="debug", time="1h")
+    assert text.startswith("error: 1h is longer than `gpu debug` of oak allows")
+
+
 def test_nobody_who_names_no_gpu_gets_a_slice() -> None:
     made = plan(site(GPUS), gpus=1)
     assert "--gpus-per-node=h100:1" in flags(made)
