@@ -209,6 +209,14 @@ def test_gpus_of_which_nobody_says_what_comes_with_them_share_the_node() -> None
 WHOLE = '[queues.partitions.main]\nwhole_node = true\ncpus = 192\nmemory = "740000M"\n'
 
 
+def test_a_whole_node_is_not_asked_for_the_memory_that_only_the_largest_have() -> None:
+    mixed = site(WHOLE + 'memory_per_cpu = "1G"\n')
+    memory = plan(mixed).shape.memory
+    assert memory.value == Size.parse("192G")
+    assert memory.because == "oak gives whole nodes: all of the memory that most have"
+    assert plan(site(WHOLE)).shape.memory.value == Size.parse("740000M")
+
+
 def test_where_nodes_are_given_whole_all_of_it_is_used() -> None:
     made = plan(site(WHOLE))
     assert (made.shape.cpus_per_task.value, made.shape.memory.value) == (192, Size.parse("740000M"))

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from voyageur.plan.model import Choice, Export, Folders, FrozenCode, Identity, Shape, Surroundings
 from voyageur.runtime import folder as run_folder
-from voyageur.site import Site
+from voyageur.site import Medium, Site
 from voyageur.spec import Spec
 from voyageur.spec.home import expand_home
 from voyageur.units import Duration
@@ -124,7 +124,8 @@ def decide_exports(
 def _of_the_site(spec: Spec, site: Site, shape: Shape) -> Iterator[Export]:
     """What a user says of a variable wins over the profile."""
     if site.local_disk.path and not site.local_disk.variable:
-        because = f"where {site.name} has node-local disks; it sets no SLURM_TMPDIR"
+        kind = "memory to put files in" if site.local_disk.medium is Medium.MEMORY else "node-local disks"
+        because = f"where {site.name} has {kind}; it sets no SLURM_TMPDIR"
         yield Export(name="VOY_TMP_BASE", value=f'"{site.local_disk.path}"', is_shell=True, because=because)
     if shape.nodes.value > 1:
         for name, value in site.network.variables.items():
