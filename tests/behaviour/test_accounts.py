@@ -105,7 +105,7 @@ def test_what_may_be_charged_is_shown_with_shares_limits_and_what_is_left(charge
     assert rows[BUSY]["qos"] == ["normal", QOS]
     assert 0 < rows[BUSY]["fair_share"] < 10 and 0 < rows[BUSY]["usage"] <= 1
     (balance,) = told["balances"]
-    assert (balance["account"], balance["unit"], balance["granted"]) == (BUSY, "cpu hours", 1000)
+    assert (balance["account"], balance["unit"], balance["granted"]) == (BUSY, "core-hours", 1000)
     assert 999 <= balance["left"] <= 1000
     assert told["chosen"]["value"] == IDLE and told["problems"] == []
     text = charged.voy("site", "accounts").stdout

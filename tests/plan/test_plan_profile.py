@@ -155,6 +155,26 @@ def test_only_some_numbers_of_gpus_may_be_had() -> None:
     assert "hint: ask for `--gpus 4`" in text
 
 
+def test_a_job_gets_one_slice_and_more_nodes_are_no_way_to_more() -> None:
+    text = said(site(GPUS), gpus=2, gpu="h100_1g.10gb")
+    assert "a job gets 1 `h100_1g.10gb` at most, not 2" in text
+    assert "hint: ask for `--gpus 1`, or for a larger slice or whole GPUs with `--gpu-type`" in text
+
+
+def test_a_slice_by_its_short_name_is_found_among_long_ones() -> None:
+    long = site(GPUS.replace('"h100_1g.10gb"', '"nvidia_h100_80gb_hbm3_1g.10gb"'))
+    assert "hint: did you mean `--gpu-type nvidia_h100_80gb_hbm3_1g.10gb`?" in said(long, gpus=1, gpu="h100_1g.10gb")
+
+
+def test_where_the_model_must_be_named_leaving_it_out_takes_a_certain_one() -> None:
+    assert "hint: leave `--gpu-type` out to take `h100`" in said(site(GPUS), gpus=1, gpu="rtx")
+
+
+def test_where_nobody_names_partitions_no_message_speaks_of_one() -> None:
+    text = said(site(FEATURES), gpus=1, qos="debug", time="1h")
+    assert text.startswith("error: 1h is longer than `gpu debug` of oak allows")
+
+
 def test_nobody_who_names_no_gpu_gets_a_slice() -> None:
     made = plan(site(GPUS), gpus=1)
     assert "--gpus-per-node=h100:1" in flags(made)
@@ -187,6 +207,14 @@ def test_gpus_of_which_nobody_says_what_comes_with_them_share_the_node() -> None
 
 
 WHOLE = '[queues.partitions.main]\nwhole_node = true\ncpus = 192\nmemory = "740000M"\n'
+
+
+def test_a_whole_node_is_not_asked_for_the_memory_that_only_the_largest_have() -> None:
+    mixed = site(WHOLE + 'memory_per_cpu = "1G"\n')
+    memory = plan(mixed).shape.memory
+    assert memory.value == Size.parse("192G")
+    assert memory.because == "oak gives whole nodes: all of the memory that most have"
+    assert plan(site(WHOLE)).shape.memory.value == Size.parse("740000M")
 
 
 def test_where_nodes_are_given_whole_all_of_it_is_used() -> None:

@@ -47,8 +47,8 @@ def test_the_answers_are_put_together_by_account(slurm: SiteCommands) -> None:
         ("normal", "small"),
     )
     cpu, gpu = charged.balances
-    assert (cpu.account, cpu.unit, cpu.granted, cpu.left) == ("rrg-b", "cpu hours", 1000 / 60, 998 / 60)
-    assert (gpu.unit, gpu.granted, gpu.left) == ("gres/gpu hours", 1.0, 1.0)
+    assert (cpu.account, cpu.unit, cpu.granted, cpu.left) == ("rrg-b", "core-hours", 1000 / 60, 998 / 60)
+    assert (gpu.unit, gpu.granted, gpu.left) == ("GPU-hours", 1.0, 1.0)
     assert charged.problems == ()
 
 

@@ -10,11 +10,15 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
+from voyageur.plan import Cost
+from voyageur.plan.model import Hours
 from voyageur.show.ages import days_since, in_words
+from voyageur.show.allowance import cost_text
 from voyageur.show.site_page import short_source, site_text
 from voyageur.show.sites import site_document, sites_document, sites_text
-from voyageur.site import Site, load_profile, profile_names
+from voyageur.site import Queues, Site, Unit, load_profile, profile_names
 from voyageur.site.profile import from_toml
 
 pytest_plugins = ["tests.golden"]
@@ -350,3 +354,17 @@ def test_golden_pages_are_of_sites_that_only_the_tests_know() -> None:
     """Facts of real clusters change; these pages must not."""
     names = {file.stem for file in (Path(__file__).parent / "golden").iterdir()}
     assert not names & set(profile_names())
+
+
+def test_a_cluster_that_spoke_for_itself_has_no_profile_and_no_date() -> None:
+    site = Site(name="slurm", engine="slurm", title="the Slurm cluster oak", queues=Queues(source="sinfo"))
+    page = site_text(site, TODAY, colours=False)
+    assert page.splitlines()[1] == "production; no profile: what it says of itself"
+    assert "  from sinfo\n" in page
+
+
+def test_one_hour_is_one_hour() -> None:
+    cost = Cost(amount=1.0, unit=Unit.CORE_HOURS, because="1 core", hours=Hours(nodes=1, cores=1, gpus=0))
+    assert cost_text(cost) == "1 core-hour"
+    assert cost_text(replace(cost, amount=2.0)) == "2 core-hours"
+    assert cost_text(replace(cost, unit=Unit.SERVICE_UNITS)) == "1 SU"

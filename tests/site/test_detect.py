@@ -1,9 +1,11 @@
 """Which cluster is this?"""
 
+import os
 from pathlib import Path
 
 import pytest
 
+from voyageur.site import profile_names
 from voyageur.site.detect import Signs, cluster_in, detect, domain_in, likeness
 from voyageur.site.facts import Fingerprint
 
@@ -81,3 +83,18 @@ def test_the_name_of_a_cluster_is_read_from_its_configuration() -> None:
 )
 def test_the_domain_is_found_without_a_name_server(resolv: str, hosts: str, host: str, domain: str) -> None:
     assert domain_in(resolv, hosts, host) == domain
+
+
+def test_what_is_no_file_among_the_users_own_profiles_keeps_nobody_waiting(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.toml")
+    (tmp_path / "folder.toml").mkdir()
+    (tmp_path / "dangling.toml").symlink_to("nowhere")
+    assert detect(Signs(variables={"CC_CLUSTER": "narval"}), tmp_path) == "narval"
+
+
+def test_own_profiles_that_may_not_be_looked_into_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "oak.toml").write_text("title = 'Oak'\n[fingerprint]\nvariables = { CC_CLUSTER = 'narval' }\n")
+    assert detect(Signs(variables={"CC_CLUSTER": "narval"}), tmp_path) == "oak"
+    monkeypatch.setattr(os, "access", lambda path, mode: path != tmp_path)  # root may look into everything
+    assert detect(Signs(variables={"CC_CLUSTER": "narval"}), tmp_path) == "narval"
+    assert "oak" not in profile_names(tmp_path)

@@ -361,3 +361,27 @@ def test_what_is_no_file_is_still_a_profile_that_cannot_be_read(own: Path, kind:
 def test_a_folder_over_a_clusters_name_does_not_hide_behind_the_cluster(own: Path) -> None:
     (own / "fir.toml").mkdir()
     assert refusal("fir", own).facts == (f"{own}/fir.toml is not a file",)
+
+
+@pytest.mark.parametrize(
+    ("text", "fact"),
+    [
+        ("[limits]\nsubmitted = -5\n", "limits.submitted: a whole number that is not negative is wanted, not `-5`"),
+        ("[accounting]\nrate = -1.0\n", "accounting.rate: a number that is not negative is wanted, not `-1.0`"),
+        (
+            '[accounting]\nby = ["corse"]\n',
+            'accounting.by[0]: one of nodes, gpus, cores, memory is wanted, not `"corse"`',
+        ),
+        (
+            '[request]\naccount_form = "(["\n',
+            "request.account_form: `([` is no pattern of names: unterminated character set at position 1",
+        ),
+        (
+            '[queues.partitions.a]\naccount_form = "*"\n',
+            "queues.partitions.a.account_form: `*` is no pattern of names: nothing to repeat at position 0",
+        ),
+    ],
+)
+def test_facts_that_nothing_could_follow_from(own: Path, text: str, fact: str) -> None:
+    write(own, "oak", f'title = "Oak"\n{text}')
+    assert refusal("oak", own).facts[0] == fact

@@ -67,7 +67,7 @@ def check_can_submit(site: Site) -> None:
         from voyageur.engines.slurm import cluster_name
         from voyageur.hosts import Here
 
-        here = cluster_name(Here())
+        here = signs_here().cluster or cluster_name(Here())
         if here and here not in clusters:
             raise SiteError(
                 f"this machine belongs to the cluster {here}, not to {site.name}",

@@ -9,7 +9,7 @@ from voyageur.plan.model import Cargo, Choice, Export, Folders, FrozenCode, Iden
 from voyageur.runtime import folder as run_folder
 from voyageur.runtime.staging.wanted import VARIABLE as STAGE
 from voyageur.runtime.staging.wanted import Wanted, in_words
-from voyageur.site import Site
+from voyageur.site import Medium, Site
 from voyageur.spec import Spec
 from voyageur.spec.home import expand_home
 from voyageur.units import Duration
@@ -140,7 +140,8 @@ def _staged(spec: Spec, folders: Folders, data: tuple[Cargo, ...]) -> Iterator[E
 def _of_the_site(spec: Spec, site: Site, shape: Shape) -> Iterator[Export]:
     """What a user says of a variable wins over the profile."""
     if site.local_disk.path and not site.local_disk.variable:
-        because = f"where {site.name} has node-local disks; it sets no SLURM_TMPDIR"
+        kind = "memory to put files in" if site.local_disk.medium is Medium.MEMORY else "node-local disks"
+        because = f"where {site.name} has {kind}; it sets no SLURM_TMPDIR"
         yield Export(name="VOY_TMP_BASE", value=f'"{site.local_disk.path}"', is_shell=True, because=because)
     if shape.nodes.value > 1:
         for name, value in site.network.variables.items():

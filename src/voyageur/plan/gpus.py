@@ -47,12 +47,25 @@ def _own_word(spec: Spec, site: Site, wanted: str) -> str:
         if wanted.lower() in [name.lower() for name in (gpu.name, *gpu.also)]:
             return gpu.name
     names = site.gpu_names()
-    guess = nearest(wanted, names)
+    guess = _same_slice(wanted, names) or nearest(wanted, names)
     raise SiteError(
         f"{site.name} has no GPU called `{wanted}`",
         facts=[f"{asked(spec, 'resources.gpu')}; it has: {', '.join(names) or 'none with a name'}"],
-        hint=f"did you mean `--gpu-type {guess}`?" if guess else "leave `--gpu-type` out to take any",
+        hint=f"did you mean `--gpu-type {guess}`?" if guess else _without_a_name(site),
     )
+
+
+def _same_slice(wanted: str, names: list[str]) -> str | None:
+    """Clusters call one slice by short and by long names: `h100_1g.10gb`, `nvidia_h100_80gb_hbm3_1g.10gb`."""
+    model, _, slice = wanted.lower().rpartition("_")
+    fitting = [name for name in names if model and name.endswith(f"_{slice}") and model in name.split("_")]
+    return fitting[0] if len(fitting) == 1 else None
+
+
+def _without_a_name(site: Site) -> str:
+    whole = next((gpu.name for gpu in _kinds(site) if not gpu.slice), None)
+    taken = f"`{whole}`" if whole and site.request.gpu_type is Policy.REQUIRED else "any"
+    return f"leave `--gpu-type` out to take {taken}"
 
 
 def gpu_reason(spec: Spec, site: Site, gpu: Gpu | None) -> str:

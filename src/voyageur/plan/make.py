@@ -24,7 +24,7 @@ _USUAL_WARNING = Duration(120)
 
 def slug_for(spec: Spec) -> str:
     if not spec.command:
-        raise SpecError("there is no command to run", hint="give it after two dashes: `voy run -- python train.py`")
+        raise SpecError("there is no command to run", hint="give it after two dashes: `voy plan -- python train.py`")
     return spec.experiment.lower() if spec.experiment else slug_of_command(spec.command)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from voyageur.errors import SiteError
-from voyageur.site import Gpu, Partition, Site
+from voyageur.site import Gpu, Partition, Policy, Site
 from voyageur.spec import Resources
 from voyageur.units import Duration, Size
 
@@ -19,8 +19,15 @@ class Obstacle(NamedTuple):
 
 
 def obstacles(wanted: Resources, partition: Partition, site: Site) -> list[Obstacle]:
-    where = f"partition `{partition.name}` of {site.name}" if site.engine != "local" else "this machine"
-    return [found for found in _looked_for(wanted, partition, site, where) if found]
+    return [found for found in _looked_for(wanted, partition, site, _where(partition, site)) if found]
+
+
+def _where(partition: Partition, site: Site) -> str:
+    """Where nobody names partitions, those of a profile are groups of nodes or queues that go by other words."""
+    if site.engine == "local":
+        return "this machine"
+    unsaid = site.request.partition in (Policy.FORBIDDEN, Policy.IGNORED)
+    return f"`{partition.name}` of {site.name}" if unsaid else f"partition `{partition.name}` of {site.name}"
 
 
 def closest(found: list[list[Obstacle]]) -> SiteError:
@@ -139,6 +146,8 @@ def _gpus(wanted: Resources, partition: Partition, where: str) -> Obstacle | Non
 
 def _no_such_number(wanted: Resources, kinds: list[Gpu], where: str) -> Obstacle:
     count = wanted.gpus
+    if all(gpu.slice and gpu.per_job == 1 for gpu in kinds):
+        return _one_slice(count, kinds[0])
     most = max(gpu.per_node for gpu in kinds)
     if count > most:
         hint = f"ask for `--gpus {most}` and more nodes: GPUs are counted per node"
@@ -146,9 +155,15 @@ def _no_such_number(wanted: Resources, kinds: list[Gpu], where: str) -> Obstacle
         return Obstacle(SiteError(what, facts=[f"a node has {most}"], hint=hint), most / count)
     counts = sorted({allowed for gpu in kinds for allowed in gpu.counts_on(wanted.nodes)})
     nearest = min(counts, key=lambda allowed: (abs(allowed - count), allowed))
-    what = f"{where} gives no job {count} GPUs of a node"
+    what = f"{where} gives no job {count} GPU{'s' if count > 1 else ''} of a node"
     facts = [f"it gives {' or '.join(map(str, counts))}"]
     return Obstacle(SiteError(what, facts=facts, hint=f"ask for `--gpus {nearest}`"), 0.9)
+
+
+def _one_slice(count: int, gpu: Gpu) -> Obstacle:
+    what = f"a job gets 1 `{gpu.name}` at most, not {count}"
+    hint = "ask for `--gpus 1`, or for a larger slice or whole GPUs with `--gpu-type`"
+    return Obstacle(SiteError(what, facts=["it is a slice of a GPU"], hint=hint), 1 / count)
 
 
 def _too_many_slices(wanted: Resources, fitting: list[Gpu], where: str) -> Obstacle | None:

@@ -112,6 +112,15 @@ def _memory_per_gpu(wish: _Wish, each: Size) -> Choice[Size | None]:
     return Choice(value=Size(each.bytes * wish.wanted.gpus), because=f"{each} for each GPU, {source}")
 
 
+def _all_of_a_node(wish: _Wish) -> Choice[Size | None]:
+    """To ask for what only the largest nodes have would leave all others out."""
+    partition, name = wish.partition, wish.site.name
+    usual = Size(partition.memory_per_cpu.bytes * partition.cpus)
+    if usual.bytes and usual < partition.memory:
+        return Choice(value=usual, because=f"{name} gives whole nodes: all of the memory that most have")
+    return Choice(value=partition.memory, because=f"{name} gives whole nodes: all of its memory")
+
+
 def _share_of_memory(wish: _Wish, cpus: int) -> Choice[Size | None]:
     partition, gpu, most = wish.partition, wish.gpu, wish.partition.memory
     if gpu and gpu.memory_each.bytes:
@@ -121,7 +130,7 @@ def _share_of_memory(wish: _Wish, cpus: int) -> Choice[Size | None]:
             return Choice(value=most, because=f"{because}, but no more than a node can give")
         return Choice(value=total, because=because)
     if partition.whole_node and most.bytes:
-        return Choice(value=most, because=f"{wish.site.name} gives whole nodes: all of its memory")
+        return _all_of_a_node(wish)
     if gpu and gpu.per_node and most.bytes:
         share = Size.of_mebibytes(most.mebibytes * wish.wanted.gpus // gpu.per_node)
         return Choice(value=share, because=f"a node's {most}, shared by its {gpu.per_node} GPUs")

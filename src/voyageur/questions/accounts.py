@@ -15,6 +15,7 @@ from msgspec import Struct
 from voyageur import slurm_text
 from voyageur.allowance import Account, Balance, JobCount
 from voyageur.hosts import Answer, Host
+from voyageur.site import Unit
 from voyageur.slurm_text import Association, Share
 from voyageur.units import Duration
 
@@ -153,12 +154,16 @@ def _widest(limits: Iterable[int | None]) -> int | None:
     return max(known) if known and len(known) == len(found) else None
 
 
+# What Slurm counts, in the words in which sites count it: only then can what a job costs be held against it.
+_UNITS = {"cpu": Unit.CORE_HOURS.value, "gres/gpu": Unit.GPU_HOURS.value, "node": Unit.NODE_HOURS.value}
+
+
 def _balances(share: Share) -> list[Balance]:
     """Limits that Slurm enforces itself, in hours of what they count."""
     return [
         Balance(
             account=share.account,
-            unit=f"{kind} hours",
+            unit=_UNITS.get(kind, f"{kind} hours"),
             granted=limit / 60,
             used=share.spent[kind] / 60 if kind in share.spent else None,
             left=(limit - share.spent[kind]) / 60 if kind in share.spent else None,

@@ -92,13 +92,18 @@ def _own_accounts(case: Case) -> list[str]:
 def account_form(case: Case) -> Iterator[Finding]:
     chosen, request, queue = case.plan.account.value, case.site.request, partition_of(case)
     if chosen and queue and queue.account_form and not re.fullmatch(queue.account_form, chosen):
-        what = f"`{chosen}` cannot be charged on {queue.name}: accounts there look like {queue.account_form}"
+        what = f"`{chosen}` cannot be charged on {queue.name}: accounts there look like {_shown(queue.account_form)}"
         yield ACCOUNT_FORM.broken(what, source=case.site.queues.source)
     elif chosen and request.account_form and not re.fullmatch(request.account_form, spelled(chosen, case.site)):
-        like = f", like `{request.account_example}`" if request.account_example else ""
-        what = f"`{chosen}` is no account of {case.site.name}: those look like {request.account_form}{like}"
+        like = f"`{request.account_example}`" if request.account_example else _shown(request.account_form)
+        what = f"`{chosen}` is no account of {case.site.name}: those look like {like}"
         fix = f"`--account {request.account_example}`, with the name of yours" if request.account_example else None
         yield ACCOUNT_FORM.broken(what, fix=fix, source=request.source)
+
+
+def _shown(form: str) -> str:
+    """Few people read patterns: `.+-gpu` is `NAME-gpu`."""
+    return f"`{form.replace('.+', 'NAME').replace('.*', 'NAME')}`"
 
 
 # ── which queue ──────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -25,7 +25,12 @@ def number(amount: float | None) -> str:
 def cost_text(cost: Cost) -> str:
     if cost.amount is None:
         return "not known"
-    return f"{'at least ' if cost.at_least else ''}{number(cost.amount)} {cost.unit.value}"
+    return f"{'at least ' if cost.at_least else ''}{_counted(cost.amount, cost.unit.value)}"
+
+
+def _counted(amount: float | None, unit: str) -> str:
+    said = number(amount)
+    return f"{said} {unit.removesuffix('s') if said == '1' and unit.endswith('hours') else unit}"
 
 
 def left_text(balance: Balance, cost: Cost | None) -> tuple[str, str]:
@@ -35,7 +40,7 @@ def left_text(balance: Balance, cost: Cost | None) -> tuple[str, str]:
         facts.append(f"to be used until {balance.until}")
     if cost and cost.amount and balance.left is not None:
         facts.append(_part(cost.amount, balance.left))
-    return f"{number(balance.left)} {balance.unit}", "; ".join(facts)
+    return _counted(balance.left, balance.unit), "; ".join(facts)
 
 
 def spending_text(plan: Plan) -> str | None:
@@ -73,7 +78,7 @@ def _account_row(account: Account, balances: Sequence[Balance], chosen: str | No
         _percent(account.shares),
         _percent(account.usage),
         _most(account),
-        "; ".join(f"{number(balance.left)} {balance.unit}" for balance in mine) or "-",
+        "; ".join(_counted(balance.left, balance.unit) for balance in mine) or "-",
         one_line("; ".join(where) or "-"),
     )
 

@@ -100,7 +100,8 @@ def _head(site: Site, page: _Page) -> Iterator[str]:
     yield from rest
     gone = f", ended {site.ended}" if site.ended else ""
     now = f"; what came after it: `--on {site.successor}`" if site.successor else ""
-    status = f"{site.status.value}{gone}{now}; its profile is {_PROFILE[profile_of(site)]}"
+    whose = f"its profile is {_PROFILE[profile_of(site)]}" if site.lineage else "no profile: what it says of itself"
+    status = f"{site.status.value}{gone}{now}; {whose}"
     colour = "yellow" if site.status is Status.RETIRED else "dim"
     yield from (paint(line, colour, page.colours) for line in page.wrapped(status, 0))
 
@@ -122,7 +123,8 @@ def _sources(site: Site, groups: Sequence[str], today: date, page: _Page) -> Ite
 
 
 def _from(group: Facts, today: date) -> str:
-    return f"from {short_source(group.source)} ({group.date}, {in_words(days_since(group.date, today))})"
+    age = f" ({group.date}, {in_words(days_since(group.date, today))})" if group.date else ""
+    return f"from {short_source(group.source)}{age}"
 
 
 def _aside(text: str, colour: str, page: _Page) -> Iterator[str]:

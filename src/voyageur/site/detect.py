@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct, field
 
 from voyageur.site.facts import Fingerprint
-from voyageur.site.profile import built_in, is_template
+from voyageur.site.profile import built_in, can_list, is_template
 
 
 class Signs(Struct, frozen=True, kw_only=True):
@@ -40,7 +40,7 @@ def _matches(name: str, patterns: tuple[str, ...]) -> bool:
 
 def detect(signs: Signs, own: Path | None = None) -> str | None:
     """The profile's name. A user's own profiles are asked first; several that fit equally well are as good as none."""
-    places: list[Traversable] = [*([own] if own and own.is_dir() else []), built_in()]
+    places: list[Traversable] = [*([own] if own and can_list(own) else []), built_in()]
     for folder in places:
         found = {name: likeness(fingerprint, signs) for name, fingerprint in fingerprints(folder)}
         best = [name for name, like in found.items() if like and like == max(found.values())]
@@ -59,6 +59,8 @@ def fingerprints(folder: Traversable) -> Iterator[tuple[str, Fingerprint]]:
 def _fingerprint_in(file: Traversable) -> Fingerprint | None:
     """Only that table is parsed: all of all profiles would take a tenth of a second, each time somebody types `voy`."""
     try:
+        if not file.is_file():  # a pipe would keep every command waiting
+            return None
         text = file.read_text(encoding="utf-8")
         section = re.search(r"^\[fingerprint\]$.*?(?=^\[|\Z)", text, re.MULTILINE | re.DOTALL)
         table = tomllib.loads(section[0])["fingerprint"] if section else None

@@ -244,6 +244,15 @@ class Unit(enum.Enum):
     UNKNOWN = "unknown"
 
 
+class Share(enum.StrEnum):
+    """What of a job may be weighed."""
+
+    NODES = "nodes"
+    GPUS = "gpus"
+    CORES = "cores"
+    MEMORY = "memory"
+
+
 class Accounting(Facts, frozen=True, kw_only=True):
     """A job's hour costs `rate` for the largest of its shares: of nodes, of GPUs, of cores and of memory.
 
@@ -254,7 +263,7 @@ class Accounting(Facts, frozen=True, kw_only=True):
 
     unit: Unit = Unit.UNKNOWN
     cpu_unit: Unit | None = None
-    by: tuple[str, ...] = ()
+    by: tuple[Share, ...] = ()
     rate: float = 1.0
     core_memory: Size | None = None
     minimum: Duration | None = None

@@ -31,7 +31,12 @@ def names(own: Path | None = None) -> list[str]:
 
 
 def own_names(own: Path | None) -> list[str]:
-    return sorted(_names_in(own)) if own and own.is_dir() else []
+    return sorted(_names_in(own)) if own and can_list(own) else []
+
+
+def can_list(folder: Path) -> bool:
+    """A folder of profiles that is not ours to look into is as good as none."""
+    return os.path.isdir(folder) and os.access(folder, os.R_OK | os.X_OK)
 
 
 def _all_names(own: Path | None) -> set[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import enum
 import functools
+import re
 from types import UnionType
 from typing import Any, get_args, get_origin
 
@@ -111,6 +112,8 @@ def _value(value: Any, kind: Any, where: str, whole: bool) -> Any:
         raise Wrong(where, "`false` takes away what was inherited, and nothing was")
     if kind in (Duration, Size):
         return _measure(value, kind, where)
+    if where.endswith("account_form"):
+        return _pattern(value, where)
     if get_origin(kind) is tuple:
         return _several(value, get_args(kind)[0], where, whole)
     if issubclass(get_origin(kind) or kind, msgspec.Struct):
@@ -135,6 +138,14 @@ def _measure(value: Any, kind: type[Duration | Size], where: str) -> Any:
         raise Wrong(where, f"`{value}`: {problem}") from None
 
 
+def _pattern(value: Any, where: str) -> Any:
+    try:
+        re.compile(_plain(value, str, where))
+    except re.error as problem:
+        raise Wrong(where, f"`{value}` is no pattern of names: {problem}") from None
+    return value
+
+
 def _plain(value: Any, kind: Any, where: str) -> Any:
     if isinstance(value, datetime.date):
         value = value.isoformat()
@@ -144,6 +155,8 @@ def _plain(value: Any, kind: Any, where: str) -> Any:
         msgspec.convert(value, kind, strict=True)
     except msgspec.ValidationError:
         raise _unlike(value, _CALLED[kind], where) from None
+    if kind in (int, float) and value < 0:
+        raise _unlike(value, f"{_CALLED[kind]} that is not negative", where)
     return value
 
 

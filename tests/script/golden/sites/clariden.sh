@@ -7,7 +7,7 @@
 #SBATCH --partition=normal                    # the default partition has what is asked for
 #SBATCH --export=HOME,USER,LOGNAME,SHELL,LANG,LC_ALL,SCRATCH,SLURM_CONF  # nothing else of the submitting shell comes along
 export OMP_NUM_THREADS=288                    # one thread for each core of a task
-export VOY_TMP_BASE="/dev/shm"                # where clariden has node-local disks; it sets no SLURM_TMPDIR
+export VOY_TMP_BASE="/dev/shm"                # where clariden has memory to put files in; it sets no SLURM_TMPDIR
 export NCCL_NET='AWS Libfabric'               # the network of clariden
 export NCCL_NET_GDR_LEVEL=PHB                 # the network of clariden
 export NCCL_CROSS_NIC=1                       # the network of clariden
