@@ -10,7 +10,7 @@ import pytest
 from tests.site_commands import SiteCommands, recorded
 from voyageur.allowance import JobCount
 from voyageur.hosts import Here
-from voyageur.questions.accounts import ask_accounts, count_jobs
+from voyageur.questions.accounts import ask_accounts, ask_qos_time, count_jobs
 from voyageur.questions.balances import ask_balances
 from voyageur.site import Site
 from voyageur.site.profile import from_toml
@@ -151,3 +151,15 @@ def test_a_balance_command_that_hangs_with_a_child_is_ended(slurm: SiteCommands,
     (told,) = ask_balances(Here(), site("slow"), SOON)
     assert time.monotonic() - started < 5
     assert (told.problem, told.unread) == ("slow gave no answer in 1s", ("beginning",))
+
+
+def test_how_long_jobs_of_a_qos_may_take(slurm: SiteCommands) -> None:
+    slurm.say("sacctmgr", "normal|||\nsmall|00:30:00||1\n")
+    assert ask_qos_time(Here(), "small", SOON) == Duration(1800)
+    assert ask_qos_time(Here(), "normal", SOON) is None
+    assert ask_qos_time(Here(), "other", SOON) is None
+
+
+def test_a_database_that_hangs_leaves_the_time_of_a_qos_unknown(slurm: SiteCommands) -> None:
+    slurm.hang("sacctmgr")
+    assert ask_qos_time(Here(), "small", SOON) is None

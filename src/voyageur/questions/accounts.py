@@ -17,6 +17,7 @@ from voyageur.allowance import Account, Balance, JobCount
 from voyageur.hosts import Answer, Host
 from voyageur.site import Unit
 from voyageur.slurm_text import Association, Share
+from voyageur.slurm_text.survey import qos_argv, qos_rows_from
 from voyageur.units import Duration
 
 PATIENCE = Duration(10)
@@ -58,6 +59,12 @@ def count_jobs(host: Host, patience: Duration = PATIENCE) -> JobCount | None:
         return None
     submitted, running = slurm_text.counts_from(answer.output, mark)
     return JobCount(submitted=submitted, running=running)
+
+
+def ask_qos_time(host: Host, name: str, patience: Duration = PATIENCE) -> Duration | None:
+    """How long its jobs may take. None: any time, or nobody says."""
+    rows = qos_rows_from(_Asked(host, patience).output(qos_argv()))
+    return next((row.time_limit for row in rows if row.name == name), None)
 
 
 def user_name(host: Host, patience: Duration = PATIENCE) -> str:

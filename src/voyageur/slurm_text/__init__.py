@@ -12,11 +12,8 @@ from voyageur.slurm_text.accounting import (
 )
 from voyageur.slurm_text.associations import (
     Association,
-    Qos,
     associations_argv,
     associations_from,
-    qos_argv,
-    qos_from,
 )
 from voyageur.slurm_text.cluster import (
     NodeGroup,
@@ -59,7 +56,6 @@ __all__ = [
     "JobRow",
     "NodeGroup",
     "Phase",
-    "Qos",
     "Reply",
     "Share",
     "Use",
@@ -84,8 +80,6 @@ __all__ = [
     "node_groups",
     "nodes_argv",
     "own_shares_argv",
-    "qos_argv",
-    "qos_from",
     "queue_argv",
     "queue_rows",
     "refusal_hint",
