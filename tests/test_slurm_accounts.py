@@ -9,19 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.site_commands import recorded
-from voyageur.slurm_text import (
-    account_shares_argv,
-    associations_argv,
-    associations_from,
-    count_argv,
-    counts_from,
-    own_shares_argv,
-    refusal_hint,
-    report_argv,
-    report_from,
-    shares_from,
-)
+from voyageur.slurm_text import count_argv, counts_from, refusal_hint
+from voyageur.slurm_text.associations import associations_argv, associations_from
 from voyageur.slurm_text.figures import amounts, number
+from voyageur.slurm_text.reports import report_argv, report_from
+from voyageur.slurm_text.shares import account_shares_argv, own_shares_argv, shares_from
 
 MARK = "5d3a9c01e7b24f68"
 

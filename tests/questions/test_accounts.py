@@ -28,7 +28,7 @@ def slurm(site_commands: SiteCommands, monkeypatch: pytest.MonkeyPatch) -> SiteC
 
 def shares(slurm: SiteCommands, *, own: str = "sshare-of-a-user.txt") -> None:
     """The own ones for the first question, those of the accounts for any other."""
-    from voyageur.slurm_text import own_shares_argv
+    from voyageur.slurm_text.shares import own_shares_argv
 
     slurm.say("sshare", recorded(own), arguments=own_shares_argv()[1:])
     slurm.say("sshare", recorded("sshare-of-accounts.txt"))

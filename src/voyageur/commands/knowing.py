@@ -40,7 +40,6 @@ def known_of(site: Site, plan: Plan, around: Surroundings) -> Known:
         environment=_telling(session.environment(), site) if here else {},
         accounts=around.accounts,
         balances=around.balances,
-        typed_in=str(Path.cwd()) if here else None,
         architecture=os.uname().machine,
         login_node_of=_login_node() if site.engine == "local" else None,
     )

@@ -84,7 +84,6 @@ class Known(Struct, frozen=True, kw_only=True):
     jobs: JobCount | None = None
     qos_time: Duration | None = None
     quotas: tuple[Quota, ...] = ()
-    typed_in: str | None = None
     missing_modules: tuple[str, ...] = ()
     missing_wheels: tuple[str, ...] = ()
     architecture: str | None = None
