@@ -9,20 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.site_commands import recorded
-from voyageur.slurm_text import (
-    account_shares_argv,
-    associations_argv,
-    associations_from,
-    count_argv,
-    counts_from,
-    own_shares_argv,
-    qos_from,
-    refusal_hint,
-    report_argv,
-    report_from,
-    shares_from,
-)
+from voyageur.slurm_text import count_argv, counts_from, refusal_hint
+from voyageur.slurm_text.associations import associations_argv, associations_from
 from voyageur.slurm_text.figures import amounts, number
+from voyageur.slurm_text.reports import report_argv, report_from
+from voyageur.slurm_text.shares import account_shares_argv, own_shares_argv, shares_from
 
 MARK = "5d3a9c01e7b24f68"
 
@@ -62,12 +53,6 @@ def test_associations_with_default_limits_and_qos() -> None:
     assert (rows[2].qos, rows[2].most_submitted, rows[2].most_running) == (("normal", "small"), 3, None)
 
 
-def test_limits_of_qos() -> None:
-    normal, small = qos_from(recorded("sacctmgr-qos.txt"))
-    assert (normal.name, normal.most_submitted, normal.limits) == ("normal", None, {})
-    assert (small.most_submitted, small.longest, small.limits) == (2, "00:30:00", {"cpu": 100})
-
-
 def test_use_is_in_hours_and_what_was_not_used_is_left_out() -> None:
     uses = {(use.account, use.kind): use.hours for use in report_from(recorded("sreport.txt"))}
     assert uses["def-a", "cpu"] == 250 / 60 and uses["rrg-b", "cpu"] == 400 / 60
@@ -93,7 +78,6 @@ def test_any_text_at_all_is_read_without_a_crash(text: str) -> None:
         shares_from(answer)
         associations_from(answer)
         report_from(answer)
-    qos_from(f"Name|{text}")
     counts_from(text.replace("x", MARK), MARK)
     amounts(text)
     number(text)

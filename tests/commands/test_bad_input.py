@@ -28,7 +28,7 @@ TRAIN = ("--", "python", "train.py")
         (("--exp-name", "../up", *TRAIN), "`experiment` is not right", ""),
         (("--exp-name", "a b", *TRAIN), "`experiment` is not right", ""),
         (("--launch", "torchrunn", *TRAIN), "unknown launch style", ""),
-        ((), "there is no command to run", "voy run -- python train.py"),
+        ((), "there is no command to run", "voy plan -- python train.py"),
         (("--", ""), "it is empty", "voy run -- python train.py"),
         (("--", "pyhton", "train.py"), "there is no command `pyhton`", "did you mean `python`"),
         (("--", "python", "trian.py"), "there is no trian.py in the project", "did you mean train.py"),

@@ -176,7 +176,7 @@ def test_a_run_whose_answer_was_lost_is_known_until_it_is_found(remembering: Pat
 def test_of_another_machine_nothing_is_known(remembering: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session, "is_here", lambda site: False)
     told = known(remembering)
-    assert (told.here, told.environment, told.typed_in) == (False, {}, None)
+    assert (told.here, told.environment) == (False, {})
 
 
 # ── kept without anybody's doing ─────────────────────────────────────────────────────────────────────────────────────

@@ -10,7 +10,7 @@ import pytest
 from tests.site_commands import SiteCommands, recorded
 from voyageur.allowance import JobCount
 from voyageur.hosts import Here
-from voyageur.questions.accounts import ask_accounts, count_jobs
+from voyageur.questions.accounts import ask_accounts, ask_qos_time, count_jobs
 from voyageur.questions.balances import ask_balances
 from voyageur.site import Site
 from voyageur.site.profile import from_toml
@@ -28,7 +28,7 @@ def slurm(site_commands: SiteCommands, monkeypatch: pytest.MonkeyPatch) -> SiteC
 
 def shares(slurm: SiteCommands, *, own: str = "sshare-of-a-user.txt") -> None:
     """The own ones for the first question, those of the accounts for any other."""
-    from voyageur.slurm_text import own_shares_argv
+    from voyageur.slurm_text.shares import own_shares_argv
 
     slurm.say("sshare", recorded(own), arguments=own_shares_argv()[1:])
     slurm.say("sshare", recorded("sshare-of-accounts.txt"))
@@ -151,3 +151,15 @@ def test_a_balance_command_that_hangs_with_a_child_is_ended(slurm: SiteCommands,
     (told,) = ask_balances(Here(), site("slow"), SOON)
     assert time.monotonic() - started < 5
     assert (told.problem, told.unread) == ("slow gave no answer in 1s", ("beginning",))
+
+
+def test_how_long_jobs_of_a_qos_may_take(slurm: SiteCommands) -> None:
+    slurm.say("sacctmgr", "normal|||\nsmall|00:30:00||1\n")
+    assert ask_qos_time(Here(), "small", SOON) == Duration(1800)
+    assert ask_qos_time(Here(), "normal", SOON) is None
+    assert ask_qos_time(Here(), "other", SOON) is None
+
+
+def test_a_database_that_hangs_leaves_the_time_of_a_qos_unknown(slurm: SiteCommands) -> None:
+    slurm.hang("sacctmgr")
+    assert ask_qos_time(Here(), "small", SOON) is None

@@ -51,6 +51,13 @@ AN_HOUR = case(times(minimum=time("1h")), time="1h")
 TRIALS = [
     # ── how long
     of(asks(time="12h"), "time-limit", "above the site's", times(maximum=time("3h")), times(maximum=time("12h"))),
+    if_known(
+        asks(time="2h", qos="small"),
+        "time-limit",
+        "above the QOS's",
+        known(qos_time=time("30m")),
+        known(qos_time=time("2h")),
+    ),
     on(request(time=Policy.REQUIRED), "time-limit", "not given", asks(without=["--time"]), NONE),
     on(TIERS, "time-tier", "just above", asks(time="14h"), asks(time="20h")),
     on(USEFUL, "time-short", "useless", asks(time="2m"), HOUR),

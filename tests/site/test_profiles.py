@@ -668,7 +668,7 @@ def test_modules_that_narval_refuses_and_instructions_it_lacks() -> None:
 def test_environments_are_not_made_in_jobs_on_trillium() -> None:
     """Home is read-only there, and the folder of the node is memory."""
     software = load_profile("trillium-gpu").software
-    assert (software.environments, software.standard_loaded) == (("$HOME",), False)
+    assert software.environments == ("$HOME",)
 
 
 @pytest.mark.parametrize(

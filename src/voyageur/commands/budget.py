@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from voyageur.questions.accounts import Charged
     from voyageur.questions.balances import Told
-    from voyageur.slurm_text import Use
+    from voyageur.slurm_text.reports import Use
 
 
 @click.command("budget")

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from voyageur.commands import session
 from voyageur.errors import RunError
 from voyageur.plan import Plan, Surroundings
-from voyageur.questions.accounts import count_jobs
+from voyageur.questions.accounts import ask_qos_time, count_jobs
 from voyageur.questions.quota import ask as ask_quotas
 from voyageur.record import Entry, State, load, without_asking
 from voyageur.rules import Known, PastRun
@@ -40,7 +40,6 @@ def known_of(site: Site, plan: Plan, around: Surroundings) -> Known:
         environment=_telling(session.environment(), site) if here else {},
         accounts=around.accounts,
         balances=around.balances,
-        typed_in=str(Path.cwd()) if here else None,
         architecture=os.uname().machine,
         login_node_of=_login_node() if site.engine == "local" else None,
     )
@@ -73,7 +72,16 @@ def _with_answers(known: Known, site: Site, plan: Plan) -> Known:
         known,
         jobs=count_jobs(session.here(), _PATIENCE) if limited else None,
         quotas=ask_quotas(session.here(), site, session.environment(), _PATIENCE) if _has_quotas(site) else (),
+        qos_time=_qos_time(site, plan),
     )
+
+
+def _qos_time(site: Site, plan: Plan) -> Duration | None:
+    """Of a QOS that no profile knows; the database is slow, and asked for nothing else."""
+    qos = plan.queue.qos.value
+    if qos is None or any(qos == partition.qos for partition in site.partitions):
+        return None
+    return ask_qos_time(session.here(), qos, _PATIENCE)
 
 
 def with_software(planned: Planned) -> Known:

@@ -12,15 +12,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from voyageur import places
-from voyageur.errors import ClusterError, SiteError, VoyageurError
+from voyageur.errors import SiteError, VoyageurError
 from voyageur.record import Index
 from voyageur.runs import Runs
+from voyageur.units import Duration
 
 if TYPE_CHECKING:
     from voyageur.engines import Engine
     from voyageur.hosts import Host
     from voyageur.site import Site
     from voyageur.site.detect import Signs
+
+
+_PATIENCE = Duration(5)
 
 
 def environment() -> Mapping[str, str]:
@@ -146,14 +150,16 @@ def choose_site(asked: str | None) -> Site:
 
 
 def _completed(site: Site) -> Site:
-    """What no profile knows of the cluster that this is: how patient its Slurm is, and queues where none are told."""
+    """What no profile knows of the cluster that this is: how patient its Slurm is, and queues where none are told.
+
+    Only queues are worth waiting for: a profile that has its own makes a plan, and sbatch will say what is wrong.
+    """
     from msgspec.structs import replace
 
-    try:
-        asked = _slurm_here()
-    except ClusterError:  # a profile with queues of its own still makes a plan; sbatch will say what is wrong
-        if not site.partitions:
-            raise
+    from voyageur.engines.slurm import ask_config
+
+    asked = ask_config(here(), _PATIENCE) if site.partitions else _slurm_here()
+    if asked is None:
         return site
     queues = site.queues if site.partitions else asked.queues
     return replace(site, queues=queues, kill_wait=asked.kill_wait, message_timeout=asked.message_timeout)

@@ -38,6 +38,12 @@ def ask_site(host: Host) -> Site:
     return site_from_answers(nodes.output, config.output)
 
 
+def ask_config(host: Host, patience: Duration) -> Site | None:
+    """How this cluster is set up, its nodes left out; None when it does not say in time."""
+    answer = host.run(slurm_text.config_argv(), patience=patience)
+    return site_from_answers("", answer.output) if answer.ok else None
+
+
 def cluster_name(host: Host) -> str | None:
     """As this cluster calls itself; None when it does not say."""
     answer = host.run(slurm_text.config_argv(), patience=_PATIENCE)

@@ -16,7 +16,9 @@ from voyageur import slurm_text
 from voyageur.allowance import Account, Balance, JobCount
 from voyageur.hosts import Answer, Host
 from voyageur.site import Unit
-from voyageur.slurm_text import Association, Share
+from voyageur.slurm_text.associations import Association, associations_argv, associations_from
+from voyageur.slurm_text.shares import Share, account_shares_argv, own_shares_argv, shares_from
+from voyageur.slurm_text.survey import qos_argv, qos_rows_from
 from voyageur.units import Duration
 
 PATIENCE = Duration(10)
@@ -37,10 +39,10 @@ def ask_accounts(host: Host, patience: Duration = PATIENCE, *, in_full: bool = T
     hundreds for the rest, and is asked only where the controller names no account.
     """
     asked = _Asked(host, patience)
-    own = [share for share in slurm_text.shares_from(asked.output(slurm_text.own_shares_argv())) if share.user]
+    own = [share for share in shares_from(asked.output(own_shares_argv())) if share.user]
     names = list(dict.fromkeys(share.account for share in own))
-    of_accounts = asked.output(slurm_text.account_shares_argv(names)) if names else ""
-    above = {share.account: share for share in slurm_text.shares_from(of_accounts) if not share.user}
+    of_accounts = asked.output(account_shares_argv(names)) if names else ""
+    above = {share.account: share for share in shares_from(of_accounts) if not share.user}
     rows = _associations(asked, own) if in_full or not own else []
     names = list(dict.fromkeys([*names, *(row.account for row in rows)]))
     return Charged(
@@ -58,6 +60,12 @@ def count_jobs(host: Host, patience: Duration = PATIENCE) -> JobCount | None:
         return None
     submitted, running = slurm_text.counts_from(answer.output, mark)
     return JobCount(submitted=submitted, running=running)
+
+
+def ask_qos_time(host: Host, name: str, patience: Duration = PATIENCE) -> Duration | None:
+    """How long its jobs may take. None: any time, or nobody says."""
+    rows = qos_rows_from(_Asked(host, patience).output(qos_argv()))
+    return next((row.time_limit for row in rows if row.name == name), None)
 
 
 def user_name(host: Host, patience: Duration = PATIENCE) -> str:
@@ -112,7 +120,7 @@ def _associations(asked: _Asked, own: Sequence[Share]) -> list[Association]:
     user = asked.output(["id", "-un"]).strip() if cluster else ""
     if not (cluster and user):
         return []
-    return slurm_text.associations_from(asked.output(slurm_text.associations_argv(user, cluster)))
+    return associations_from(asked.output(associations_argv(user, cluster)))
 
 
 def _cluster_name(asked: _Asked) -> str:

@@ -8,13 +8,12 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from voyageur import slurm_text
 from voyageur.allowance import Balance, balances_from
 from voyageur.errors import one_line
 from voyageur.hosts import Answer, Host
 from voyageur.questions.accounts import user_name, why_not
 from voyageur.site import Site
-from voyageur.slurm_text import Use
+from voyageur.slurm_text.reports import Use, report_argv, report_from
 from voyageur.units import Duration
 
 PATIENCE = Duration(10)
@@ -70,11 +69,11 @@ def _lines(answer: Answer) -> tuple[str, ...]:
 def ask_use(host: Host, since: datetime, patience: Duration = PATIENCE) -> tuple[list[Use], str]:
     """What this user has used since then, and why it is not known."""
     user = user_name(host, patience)
-    argv = slurm_text.report_argv(user, since)
+    argv = report_argv(user, since)
     try:
         answer = host.run(argv, patience=patience)
     except OSError as problem:
         return [], f"sreport: {problem.strerror}"
     if not answer.ok:
         return [], why_not("sreport", answer, patience)
-    return slurm_text.report_from(answer.output), ""
+    return report_from(answer.output), ""

@@ -72,7 +72,8 @@ class Known(Struct, frozen=True, kw_only=True):
     `here`: is this a machine of the cluster's? Only then `environment` holds the variables that say where things are.
     `architecture`: what programs made on this machine run on. `history`: done
     runs of this experiment, newest first. `submitted_lately`: runs in the last ten minutes. `unanswered`: earlier runs
-    of this experiment of which nobody knows whether Slurm took them. `staged`: what is brought to each node's own disk.
+    of this experiment of which nobody knows whether Slurm took them. `qos_time`: how long jobs of the QOS that was
+    asked for may take. `staged`: what is brought to each node's own disk.
     `login_node_of`: the cluster whose login node this machine is.
     """
 
@@ -81,8 +82,8 @@ class Known(Struct, frozen=True, kw_only=True):
     accounts: tuple[Account, ...] = ()
     balances: tuple[Balance, ...] = ()
     jobs: JobCount | None = None
+    qos_time: Duration | None = None
     quotas: tuple[Quota, ...] = ()
-    typed_in: str | None = None
     missing_modules: tuple[str, ...] = ()
     missing_wheels: tuple[str, ...] = ()
     architecture: str | None = None

@@ -57,6 +57,10 @@ def time_limit(case: Case) -> Iterator[Finding]:
     elif times.maximum and time > times.maximum:
         what = f"{time} is longer than the {times.maximum} that {case.site.name} allows"
         yield TIME_LIMIT.broken(what, fix=f"`--time {times.maximum}`", source=times.source)
+    if (most := case.known.qos_time) and time > most:
+        what = f"{time} is longer than the {most} that the QOS {case.plan.queue.qos.value} allows"
+        fix = f"`--time {most}`, or another QOS with `--qos`"
+        yield TIME_LIMIT.broken(what, fix=fix, source="this cluster's own answer: sacctmgr show qos")
 
 
 def time_tier(case: Case) -> Iterator[Finding]:

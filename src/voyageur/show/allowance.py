@@ -12,7 +12,7 @@ from voyageur.errors import one_line
 from voyageur.plan import Cost, Plan, fair_share_text
 from voyageur.record import age
 from voyageur.show.style import paint, table
-from voyageur.slurm_text import Use
+from voyageur.slurm_text.reports import Use
 
 
 def number(amount: float | None) -> str:

@@ -197,17 +197,13 @@ class Welcome(enum.Enum):
 
 
 class Software(Facts, frozen=True, kw_only=True):
-    """`purge`: may a script start with `module purge`? `blocked`: modules, or their beginnings, that are refused.
-
-    `standard_loaded`: are `modules` there before a job loads any?
-    """
+    """`purge`: may a script start with `module purge`? `blocked`: modules, or their beginnings, that are refused."""
 
     modules: tuple[str, ...] = ()
     before_environment: tuple[str, ...] = ()
     blocked: tuple[str, ...] = ()
     system: str | None = None
     purge: bool = True
-    standard_loaded: bool = True
     pythons: tuple[str, ...] = ()
     wheelhouse: bool = False
     wheels_command: str | None = None

@@ -2,6 +2,8 @@
 
 Job names may hold `|`, quotes and newlines, and another job's name must never be read as a row about ours. So rows are
 cut at a word that was drawn at random for this one question and that nobody could have put into a name.
+
+What few verbs ask (accounts, shares, reports, surveys, starts) is imported from its own module.
 """
 
 from voyageur.slurm_text.accounting import (
@@ -9,14 +11,6 @@ from voyageur.slurm_text.accounting import (
     accounting_by_name_argv,
     accounting_rows,
     find_in_accounting_argv,
-)
-from voyageur.slurm_text.associations import (
-    Association,
-    Qos,
-    associations_argv,
-    associations_from,
-    qos_argv,
-    qos_from,
 )
 from voyageur.slurm_text.cluster import (
     NodeGroup,
@@ -37,8 +31,6 @@ from voyageur.slurm_text.queue import (
     queue_argv,
     queue_rows,
 )
-from voyageur.slurm_text.reports import Use, report_argv, report_from
-from voyageur.slurm_text.shares import Share, account_shares_argv, own_shares_argv, shares_from
 from voyageur.slurm_text.submitting import (
     SUBMIT_PATIENCE,
     Reply,
@@ -55,20 +47,13 @@ __all__ = [
     "PHASE_OF",
     "STUCK_REASONS",
     "SUBMIT_PATIENCE",
-    "Association",
     "JobRow",
     "NodeGroup",
     "Phase",
-    "Qos",
     "Reply",
-    "Share",
-    "Use",
-    "account_shares_argv",
     "accounting_argv",
     "accounting_by_name_argv",
     "accounting_rows",
-    "associations_argv",
-    "associations_from",
     "cancel_argv",
     "clean_environment",
     "config_argv",
@@ -83,16 +68,10 @@ __all__ = [
     "jobs_found",
     "node_groups",
     "nodes_argv",
-    "own_shares_argv",
-    "qos_argv",
-    "qos_from",
     "queue_argv",
     "queue_rows",
     "refusal_hint",
     "reply_from",
-    "report_argv",
-    "report_from",
-    "shares_from",
     "state_word",
     "stuck_advice",
     "submit_argv",

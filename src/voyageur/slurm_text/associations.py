@@ -45,32 +45,3 @@ def _association(row: dict[str, str]) -> Association:
         most_submitted=count(row.get("MaxSubmit", "")),
         limits=amounts(row.get("GrpTRESMins", "")),
     )
-
-
-_QOS_FIELDS = "Name,MaxJobsPU,MaxSubmitPU,MaxWall,GrpTRESMins"
-
-
-class Qos(Struct, frozen=True, kw_only=True):
-    name: str
-    most_running: int | None = None
-    most_submitted: int | None = None
-    longest: str = ""
-    limits: dict[str, float] = field(default_factory=dict)
-
-
-def qos_argv() -> list[str]:
-    return ["sacctmgr", "--parsable2", "--readonly", "show", "qos", f"format={_QOS_FIELDS}"]
-
-
-def qos_from(answer: str) -> list[Qos]:
-    return [
-        Qos(
-            name=row["Name"],
-            most_running=count(row.get("MaxJobsPU", "")),
-            most_submitted=count(row.get("MaxSubmitPU", "")),
-            longest=row.get("MaxWall", ""),
-            limits=amounts(row.get("GrpTRESMins", "")),
-        )
-        for row in table(answer, "Name")
-        if row["Name"]
-    ]

@@ -175,9 +175,10 @@ VARIABLES = {
 
 
 def nearest(wrong: str, right: Iterable[str]) -> str | None:
-    """The word that was probably meant; never the wrong one itself."""
-    others = [word for word in right if word != wrong]
-    return next(iter(difflib.get_close_matches(wrong, others, n=1, cutoff=0.6)), None)
+    """The word that was probably meant, in capitals or not; never the wrong one itself."""
+    others = {word.lower(): word for word in right if word != wrong}
+    found = difflib.get_close_matches(wrong.lower(), list(others), n=1, cutoff=0.6)
+    return others[found[0]] if found else None
 
 
 def nearest_variable(wrong: str) -> str | None:
