@@ -80,7 +80,7 @@ def writing(name: str) -> "Iterator[BinaryIO]":
 
 
 def _beside(path: str, target: str) -> str:
-    """The file in the folder of checkpoints, so that a rename is all that is left to do. From elsewhere it is copied."""
+    """The file in the folder of checkpoints, so that only a rename is left to do. From elsewhere it is copied."""
     if os.path.dirname(os.path.abspath(path)) == os.path.dirname(target):
         return path
     import shutil

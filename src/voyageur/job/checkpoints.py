@@ -139,7 +139,7 @@ def _lines(path: str) -> Iterator[Json]:
 
 @contextlib.contextmanager
 def manifest(folder: str) -> "Iterator[int]":
-    """Open for appending, with a lock: of two attempts only one publishes at a time. Not all file systems have locks."""
+    """Open for appending, with a lock where the file system has any: only one attempt publishes at a time."""
     descriptor = os.open(os.path.join(folder, MANIFEST), os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
     try:
         with contextlib.suppress(OSError):

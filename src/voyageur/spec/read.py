@@ -11,7 +11,7 @@ import msgspec
 
 from voyageur.errors import SpecError
 from voyageur.spec import keys, toml
-from voyageur.spec.model import Checkpoint, Environment, Launch, Project, Resources, Snapshot, Spec
+from voyageur.spec.model import Checkpoint, Environment, Launch, Project, Resources, Retry, Snapshot, Spec
 
 PROJECT_FILE = "voyageur.toml"
 _LEAVES = frozenset({"env.variables"})
@@ -259,6 +259,7 @@ def _build(project: Project, merged: Layer, site_tables: dict[str, str]) -> Spec
         env=Environment(**groups.get("env", {})),
         launch=Launch(**groups.get("launch", {})),
         checkpoint=Checkpoint(**groups.get("checkpoint", {})),
+        retry=Retry(**groups.get("retry", {})),
         snapshot=Snapshot(**groups.get("snapshot", {})),
         sources={path: given.source for path, given in merged.items()},
         given={path: msgspec.to_builtins(given.value) for path, given in merged.items()},
@@ -298,6 +299,9 @@ _EXAMPLES = {
     "resources.disk": "write it like 300G, for each node",
     "resources.time": _TIME,
     "checkpoint.warn": _TIME,
+    "checkpoint.chain": "write `auto`, a number of pieces like 10, or the length of one like `24h`",
+    "checkpoint.progress": "write it like `epoch (\\d+)/(\\d+)`",
+    "retry.memory": "write it like 1.5",
     "snapshot.limit": "write it like 500M",
     "requeue": "write `requeue = true` or `requeue = false`",
 }
