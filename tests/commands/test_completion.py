@@ -9,6 +9,7 @@ import pytest
 
 from tests.place import Place
 from voyageur.commands.verbs import VERBS
+from voyageur.site import profile_names
 
 # Called as bash calls it on TAB: COMP_WORDS and COMP_CWORD are set, the function fills COMPREPLY.
 DRIVE = r"""
@@ -62,8 +63,8 @@ def test_the_other_shells_too(typed: Place, shell: str, line: str) -> None:
     ("words", "expected"),
     [
         (("voy", "s"), ["submit", "status", "site"]),
-        (("voy", "plan", "--on", ""), ["local", "slurm", "narval"]),
-        (("voy", "submit", "--on", "n"), ["narval"]),
+        (("voy", "plan", "--on", ""), ["local", "slurm", *profile_names()]),
+        (("voy", "submit", "--on", "na"), ["narval"]),
         (("voy", "run", "-W", "per"), ["per-node", "per-rank"]),
         (("voy", "run", "-e", ""), ["large", "small", "mine"]),
         (("voy", "run", "-e", "l"), ["large"]),

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tests.plan.wishes import CLUSTER, CODE, MACHINE, STRICT, gpu, plan, wish
 from voyageur.errors import VoyageurError
@@ -16,19 +17,20 @@ pytest_plugins = ["tests.golden"]
 Golden = Callable[[str, str], None]
 
 NO_PARTITION = Site(name="slurm", engine="slurm", title="the Slurm cluster test")
-TWO_KINDS = Site(
+SLICED = tuple(replace(gpu(name, 1), slice=True) for name in ("a100_1g.5gb", "a100_2g.10gb"))
+SLICES = Site(
     name="strict",
     engine="slurm",
     title="a strict cluster",
     request=Request(gpu_type=Policy.REQUIRED),
-    queues=Queues(partitions=(Partition(name="main", default=True, gpus=(gpu("a100", 4), gpu("h100", 4))),)),
+    queues=Queues(partitions=(Partition(name="main", default=True, gpus=SLICED),)),
 )
 
 WISHES: dict[str, tuple[Site, dict[str, Any]]] = {
     "gpu-unknown": (CLUSTER, {"gpus": 1, "gpu": "a10"}),
     "gpu-unknown-far-off": (CLUSTER, {"gpus": 1, "gpu": "tpu-v4"}),
     "gpu-on-this-machine": (MACHINE, {"gpus": 1}),
-    "gpu-must-be-named": (TWO_KINDS, {"gpus": 1}),
+    "gpu-must-be-named": (SLICES, {"gpus": 1}),
     "time-over-the-limit-of-a-partition": (CLUSTER, {"time": "2d", "partition": "main"}),
     "nodes-too-many": (CLUSTER, {"nodes": 9}),
     "memory-too-much": (CLUSTER, {"memory": "1T"}),

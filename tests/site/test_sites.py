@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from voyageur.errors import SiteError
-from voyageur.site import Policy, load_profile, local_site, profile_names, site_from_answers
+from voyageur.site import Policy, local_site, site_from_answers
 from voyageur.site.profile import from_toml
 from voyageur.units import Duration, Size
 
@@ -14,36 +14,6 @@ RECORDED = Path(__file__).parents[1] / "recorded"
 
 def recorded(name: str) -> str:
     return (RECORDED / name).read_text(encoding="utf-8")
-
-
-def test_the_profile_of_narval() -> None:
-    site = load_profile("narval")
-    cpu, _, gpu = site.partitions
-    assert (site.name, site.engine, site.request.account, site.request.partition) == (
-        "narval",
-        "slurm",
-        Policy.CONDITIONAL,
-        Policy.FORBIDDEN,
-    )
-    assert (cpu.default, cpu.time_limit, cpu.cpus, cpu.memory) == (
-        True,
-        Duration.parse("7d"),
-        64,
-        Size.parse("256000M"),
-    )
-    assert "a100" in site.gpu_names()
-    assert (gpu.gpus[0].per_node, gpu.gpus[0].cpus_each, gpu.gpus[0].memory_each) == (4, 12, Size.parse("124G"))
-
-
-@pytest.mark.parametrize("name", profile_names())
-def test_every_profile_loads_and_says_where_its_facts_come_from(name: str) -> None:
-    site = load_profile(name)
-    assert all(group.source and group.date for _, group in site.groups() if group != type(group)())
-    assert site.title
-    for partition in site.partitions:
-        for gpu in partition.gpus:
-            assert gpu.cpus_each * gpu.per_node <= partition.cpus
-            assert gpu.memory_each.bytes * gpu.per_node <= partition.memory.bytes
 
 
 START = 'title = "T"\n'

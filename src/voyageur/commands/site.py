@@ -7,6 +7,8 @@ import click
 from voyageur.commands.lazy import Lazy
 
 SUBVERBS = {
+    "list": "all profiles: in production or retired, and how old their facts are",
+    "show": "one page about a cluster",
     "detect": "which cluster this machine is, and by which signs",
 }
 

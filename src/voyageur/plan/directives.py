@@ -24,7 +24,7 @@ def decide_directives(
 ) -> tuple[Directive, ...]:
     lines = [
         *_names(identity, folders),
-        *_amounts(site, shape),
+        *_amounts(site, shape, queue),
         *_queue(account, queue),
         *_manners(site, warn, requeue),
     ]
@@ -39,26 +39,35 @@ def _names(identity: Identity, folders: Folders) -> Iterator[tuple[str, str]]:
     yield "--open-mode=append", "a second attempt must not erase the log of the first"
 
 
-def _amounts(site: Site, shape: Shape) -> Iterator[tuple[str, str]]:
+def _amounts(site: Site, shape: Shape, queue: Queue) -> Iterator[tuple[str, str]]:
     yield f"--nodes={shape.nodes.value}", shape.nodes.because
     yield f"--ntasks-per-node={shape.tasks_per_node.value}", shape.tasks_per_node.because
     yield f"--cpus-per-task={shape.cpus_per_task.value}", shape.cpus_per_task.because
     if shape.memory.value:
         yield f"--mem={shape.memory.value.slurm()}", shape.memory.because
-    if shape.gpus.value and site.request.gpu_flag:
-        kind = f"{shape.gpu.value}:" if shape.gpu.value else ""
-        yield (
-            site.request.gpu_flag.format(type=kind, count=shape.gpus.value),
-            f"{shape.gpus.because}, for each node",
-        )
+    elif queue.whole_node and site.request.whole_memory:
+        yield site.request.whole_memory, f"{site.name} gives whole nodes: all of their memory"
+    if flag := gpu_flag(site, shape):
+        yield flag, f"{shape.gpus.because}, for each node"
     if shape.disk.value:
-        yield _disk(site, shape.disk.value), shape.disk.because
+        yield _disk(site, queue.place, shape.disk.value), shape.disk.because
     yield f"--time={shape.time.value.slurm()}", shape.time.because
 
 
-def _disk(site: Site, size: Size) -> str:
+def gpu_flag(site: Site, shape: Shape) -> str:
+    """In the site's own spelling; nothing where no GPU is wanted, or where GPUs come with the node unasked."""
+    if not shape.gpus.value:
+        return ""
+    if site.request.gpu_flag_per_rank and shape.tasks_per_node.value == shape.gpus.value:
+        return site.request.gpu_flag_per_rank
+    kind = f"{shape.gpu.value}:" if shape.gpu.value else ""
+    return site.request.gpu_flag.format(type=kind, count=shape.gpus.value)
+
+
+def _disk(site: Site, place: str, size: Size) -> str:
     """In the words of the site, which Slurm alone reads as `--tmp`."""
-    return (site.local_disk.request or "--tmp={size}").format(size=size.slurm())
+    own = next((partition.local_request for partition in site.partitions if partition.name == place), None)
+    return (own or site.local_disk.request or "--tmp={size}").format(size=size.slurm())
 
 
 def _queue(account: Choice[str | None], queue: Queue) -> Iterator[tuple[str, str]]:

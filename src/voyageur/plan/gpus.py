@@ -20,26 +20,30 @@ def with_implied_gpu(spec: Spec, site: Site) -> Resources:
     if wanted.gpu:
         return replace(wanted, gpu=_own_word(spec, site, wanted.gpu))
     if wanted.gpus and site.request.gpu_type is Policy.REQUIRED:
-        return replace(wanted, gpu=_only_kind(site))
+        return replace(wanted, gpu=_usual_kind(site))
     return wanted
 
 
-def _only_kind(site: Site) -> str:
-    """Nobody who says no more than `-g 1` means a slice."""
-    whole = site.gpu_names(slices=False) or site.gpu_names()
-    if len(whole) == 1:
-        return whole[0]
+def _usual_kind(site: Site) -> str:
+    """The first that the site lists. Nobody who says no more than `-g 1` means a slice."""
+    for gpu in _kinds(site):
+        if not gpu.slice:
+            return gpu.name
     raise SiteError(
         f"{site.name} wants to know which GPU",
-        facts=["it has: " + ", ".join(site.gpu_names())],
+        facts=["it has: " + (", ".join(site.gpu_names()) or "none that is known")],
         hint="name one with `--gpu-type`",
     )
 
 
+def _kinds(site: Site) -> list[Gpu]:
+    ordered = sorted(site.partitions, key=lambda partition: not partition.default)
+    return [gpu for partition in ordered for gpu in partition.gpus if gpu.name]
+
+
 def _own_word(spec: Spec, site: Site, wanted: str) -> str:
     """`A100` is `a100`, and of several names for one GPU the site's first."""
-    kinds = [gpu for partition in site.partitions for gpu in partition.gpus if gpu.name]
-    for gpu in kinds:
+    for gpu in _kinds(site):
         if wanted.lower() in [name.lower() for name in (gpu.name, *gpu.also)]:
             return gpu.name
     names = site.gpu_names()
@@ -56,4 +60,7 @@ def gpu_reason(spec: Spec, site: Site, gpu: Gpu | None) -> str:
         return "no GPU asked for"
     if spec.says("resources.gpu"):
         return asked(spec, "resources.gpu")
-    return f"{site.name} wants the model named" if site.request.gpu_type is Policy.REQUIRED else "any GPU will do"
+    if site.request.gpu_type is not Policy.REQUIRED:
+        return "any GPU will do"
+    others = len(site.gpu_names(slices=False)) > 1
+    return f"{site.name} wants the model named" + ("; it has others, too: `--gpu-type`" if others else "")

@@ -38,8 +38,11 @@ def decide_launch(spec: Spec) -> Choice[str]:
     return Choice(value=wanted, because=f"{asked(spec, 'launch.with')}: {STYLES[wanted]}")
 
 
-def launch_words(launch: str, shape: Shape) -> tuple[str, ...]:
-    """The words before the command. Since 22.05 srun does not take --cpus-per-task over from sbatch."""
+def launch_words(launch: str, shape: Shape, gpu_flag: str = "") -> tuple[str, ...]:
+    """The words before the command. Since 22.05 srun does not take --cpus-per-task over from sbatch.
+
+    `gpu_flag` is for sites where a step must ask for its GPUs once more.
+    """
     if launch == "plain":
         return ()
     return (
@@ -48,6 +51,7 @@ def launch_words(launch: str, shape: Shape) -> tuple[str, ...]:
         f"--ntasks={shape.tasks}",
         f"--ntasks-per-node={shape.tasks_per_node.value}",
         f"--cpus-per-task={shape.cpus_per_task.value}",
+        *((gpu_flag,) if gpu_flag else ()),
         "--kill-on-bad-exit=1",
         *(("--label",) if shape.tasks > 1 else ()),
         *TASK,

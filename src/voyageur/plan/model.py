@@ -78,6 +78,7 @@ class Queue(Struct, frozen=True, kw_only=True):
     """Where it waits: the profile's own word for the place, and what sbatch is told of it."""
 
     place: str
+    whole_node: bool = False
     partition: Choice[str | None]
     qos: Choice[str | None]
     constraint: Choice[str | None]

@@ -36,11 +36,16 @@ def _looked_for(wanted: Resources, partition: Partition, site: Site, where: str)
     yield _too_long(wanted.time, partition.time_limit or site.times.maximum, where)
     yield _too_short(wanted.time, partition.time_minimum or site.times.minimum, where)
     yield _too_many(wanted.nodes, partition.nodes, where, "nodes", "nodes")
+    yield _too_much_node_time(wanted, partition.node_time, where)
     yield _too_many_for_a_job(wanted.nodes, partition, where)
     yield _too_few_nodes(wanted.nodes, partition.nodes_least, where)
     yield _too_many(wanted.cpus or 0, partition.cpus, where, "CPUs a node", "cpus")
     yield _too_many(wanted.tasks or 0, partition.cpus, where, "cores a node for as many tasks", "tasks")
     yield _too_large(memory, partition.memory, where, "memory", "memory")
+    if partition.job_caps and wanted.nodes > 1:
+        yield _too_many_for_all(wanted.nodes * (wanted.cpus or 0), partition.cpus, where, "CPUs")
+        most = max((gpu.per_node for gpu in partition.gpus if gpu.is_called(wanted.gpu)), default=0)
+        yield _too_many_for_all(wanted.nodes * wanted.gpus, most, where, "GPUs")
     yield _too_large(wanted.disk or Size(0), partition.local_disk or site.local_disk.size, where, "disk", "disk")
 
 
@@ -59,6 +64,29 @@ def _too_many_for_a_job(nodes: int, partition: Partition, where: str) -> Obstacl
     return Obstacle(
         SiteError(f"{where} gives no job {nodes} nodes", facts=[f"{limit} is the most"], hint=hint), limit / nodes
     )
+
+
+def _too_many_for_all(value: int, limit: int, where: str, what: str) -> Obstacle | None:
+    if not limit or value <= limit:
+        return None
+    error = SiteError(
+        f"{where} gives no job {value} {what} on all its nodes together",
+        facts=[f"{limit} is the most"],
+        hint="ask for fewer, or for another partition",
+    )
+    return Obstacle(error, limit / value)
+
+
+def _too_much_node_time(wanted: Resources, limit: Duration | None, where: str) -> Obstacle | None:
+    if limit is None or wanted.nodes * wanted.time.seconds <= limit.seconds:
+        return None
+    most = Duration(limit.seconds // wanted.nodes)
+    error = SiteError(
+        f"{wanted.nodes} nodes for {wanted.time} are more than {where} allows",
+        facts=[f"its limit is {limit} for nodes times time"],
+        hint=f"ask for at most `--time {most}`",
+    )
+    return Obstacle(error, limit.seconds / (wanted.nodes * wanted.time.seconds))
 
 
 def _too_few_nodes(nodes: int, least: int | None, where: str) -> Obstacle | None:
@@ -102,19 +130,20 @@ def _gpus(wanted: Resources, partition: Partition, where: str) -> Obstacle | Non
     if not kinds:
         kind = f" called `{wanted.gpu}`" if wanted.gpu else ""
         return Obstacle(SiteError(f"{where} has no GPUs{kind}", hint="run it without: `--gpus 0`"), 0.0)
-    fitting = [gpu for gpu in kinds if gpu.allows(wanted.gpus)]
+    fitting = [gpu for gpu in kinds if gpu.allows(wanted.gpus, wanted.nodes)]
     if not fitting:
-        return _no_such_number(wanted.gpus, kinds, where)
+        return _no_such_number(wanted, kinds, where)
     return _too_many_slices(wanted, fitting, where)
 
 
-def _no_such_number(count: int, kinds: list[Gpu], where: str) -> Obstacle:
+def _no_such_number(wanted: Resources, kinds: list[Gpu], where: str) -> Obstacle:
+    count = wanted.gpus
     most = max(gpu.per_node for gpu in kinds)
     if count > most:
         hint = f"ask for `--gpus {most}` and more nodes: GPUs are counted per node"
         what = f"{where} has no {count} GPUs in one node"
         return Obstacle(SiteError(what, facts=[f"a node has {most}"], hint=hint), most / count)
-    counts = sorted({allowed for gpu in kinds for allowed in gpu.counts})
+    counts = sorted({allowed for gpu in kinds for allowed in gpu.counts_on(wanted.nodes)})
     nearest = min(counts, key=lambda allowed: (abs(allowed - count), allowed))
     what = f"{where} gives no job {count} GPUs of a node"
     facts = [f"it gives {' or '.join(map(str, counts))}"]

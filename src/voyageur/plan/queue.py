@@ -28,9 +28,10 @@ def choose_partition(spec: Spec, wanted: Resources, site: Site) -> tuple[Partiti
 def decide_queue(spec: Spec, site: Site, partition: Partition, because: str) -> Queue:
     """What sbatch is told of it. On this machine there are no queues."""
     local = site.engine == "local"
-    named = not local and site.request.partition not in _UNSAID
+    named = not local and partition.named and site.request.partition not in _UNSAID
     return Queue(
         place=partition.name,
+        whole_node=partition.whole_node,
         partition=Choice(value=(partition.flag or partition.name) if named else None, because=because),
         qos=_own_or(spec, "qos", None if local else partition.qos, partition, site),
         constraint=_own_or(spec, "constraint", None if local else partition.constraint, partition, site),
@@ -57,8 +58,12 @@ def _candidates(spec: Spec, site: Site) -> list[Partition]:
         left = _narrowed(left, lambda partition: partition.qos == spec.qos, spec.qos)
         left = _narrowed(left, lambda partition: _has_feature(partition, spec.constraint), spec.constraint)
         if not spec.partition and not spec.qos:
-            left = [partition for partition in left if partition.purpose is Purpose.PRODUCTION] or left
+            left = [partition for partition in left if _is_for_all(partition)] or left
     return sorted(left, key=lambda partition: (not partition.default, partition.preemptible))
+
+
+def _is_for_all(partition: Partition) -> bool:
+    return partition.purpose is Purpose.PRODUCTION and not partition.restricted
 
 
 def _narrowed(left: Sequence[Partition], fits: Callable[[Partition], bool], word: str | None) -> Sequence[Partition]:

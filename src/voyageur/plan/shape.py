@@ -28,7 +28,9 @@ class _Wish(NamedTuple):
 def decide_shape(spec: Spec, site: Site, launch: str) -> tuple[Shape, Queue]:
     wanted = with_implied_gpu(spec, site)
     partition, because = choose_partition(spec, wanted, site)
-    wish = _Wish(spec, site, wanted, partition, partition.gpu(wanted.gpu, wanted.gpus) if wanted.gpus else None)
+    wish = _Wish(
+        spec, site, wanted, partition, partition.gpu(wanted.gpu, wanted.gpus, wanted.nodes) if wanted.gpus else None
+    )
     tasks = _tasks_per_node(wish, launch)
     cpus = _cpus(wish, tasks.value)
     shape = Shape(
@@ -74,8 +76,8 @@ def _cpus(wish: _Wish, tasks: int) -> Choice[int]:
     if wish.gpu.cpus_each:
         each = wish.gpu.cpus_each
         return Choice(value=max(tasks, each * wanted.gpus), because=f"{name}: {each} cores for each GPU")
-    if partition.cpus:
-        each = max(1, partition.cpus // wish.gpu.per_node)
+    if partition.cpus and wish.gpu.per_node:
+        each = max(1, partition.cpus_with(wish.gpu))
         because = f"a node's {partition.cpus} cores, shared by its {wish.gpu.per_node} GPUs"
         return Choice(value=max(tasks, each * wanted.gpus), because=because)
     return Choice(value=max(tasks, wanted.gpus), because=f"how many cores {name} has for a GPU is not known: one each")
@@ -120,7 +122,7 @@ def _share_of_memory(wish: _Wish, cpus: int) -> Choice[Size | None]:
         return Choice(value=total, because=because)
     if partition.whole_node and most.bytes:
         return Choice(value=most, because=f"{wish.site.name} gives whole nodes: all of its memory")
-    if gpu and most.bytes:
+    if gpu and gpu.per_node and most.bytes:
         share = Size.of_mebibytes(most.mebibytes * wish.wanted.gpus // gpu.per_node)
         return Choice(value=share, because=f"a node's {most}, shared by its {gpu.per_node} GPUs")
     if partition.memory_per_cpu.bytes:

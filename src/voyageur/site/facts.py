@@ -32,14 +32,20 @@ class Policy(enum.Enum):
 
 
 class Access(Facts, frozen=True, kw_only=True):
-    """How to get in. `session` is how long a certificate lives, `renew` the command that gets a new one."""
+    """How to get in. `session` is how long a certificate lives, `renew` the command that gets a new one.
+
+    `keys`: does a key that the user made open the door? What is larger than `transfer_above` must go through the hosts
+    of `transfer`.
+    """
 
     login: tuple[str, ...] = ()
     port: int | None = None
     jump: str | None = None
     transfer: tuple[str, ...] = ()
+    transfer_above: Size | None = None
     globus: str | None = None
     factors: tuple[str, ...] = ()
+    keys: bool | None = None
     session: Duration | None = None
     renew: str | None = None
     reuse: bool | None = None
@@ -50,7 +56,12 @@ class Access(Facts, frozen=True, kw_only=True):
 
 
 class Request(Facts, frozen=True, kw_only=True):
-    """What sbatch wants to be told, and how it is spelled there."""
+    """What sbatch wants to be told, and how it is spelled there.
+
+    `gpu_flag` is empty where GPUs come with the node unasked; `gpu_flag_per_rank` is said too where each rank has one.
+    `launcher` starts ranks where srun does not. `whole_memory` gives all memory of nodes that are given whole.
+    `default_time` and `default_memory_per_cpu` are what a job gets that asks for nothing.
+    """
 
     account: Policy = Policy.OPTIONAL
     account_form: str | None = None
@@ -64,10 +75,15 @@ class Request(Facts, frozen=True, kw_only=True):
     export: Policy = Policy.OPTIONAL
     requeue: Policy = Policy.OPTIONAL
     gpu_flag: str = "--gres=gpu:{type}{count}"
+    gpu_flag_per_rank: str | None = None
     gpu_type: Policy = Policy.OPTIONAL
     forbidden: tuple[str, ...] = ()
     extra: tuple[str, ...] = ()
+    launcher: str | None = None
     modules_first: bool = False
+    whole_memory: str | None = None
+    default_time: Duration | None = None
+    default_memory_per_cpu: Size | None = None
 
 
 class Times(Facts, frozen=True, kw_only=True):
@@ -110,12 +126,18 @@ class Use(enum.Enum):
 
 
 class Place(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A file system as its users see it. `path` may hold variables of the shell."""
+    """A file system as its users see it. `path` may hold variables of the shell and `{account}`; empty is not known.
+
+    `size` and `files` cannot be exceeded; `soft_size` and `soft_files` can, for as long as `grace`.
+    """
 
     name: str
     path: str
     size: Size | None = None
     files: int | None = None
+    soft_size: Size | None = None
+    soft_files: int | None = None
+    grace: Duration | None = None
     shared: bool = False
     purge_days: int | None = None
     jobs: Use = Use.YES
@@ -149,13 +171,17 @@ class Reach(enum.Enum):
 
 
 class Network(Facts, frozen=True, kw_only=True):
-    """`variables` are those that NCCL, GLOO and their like need there. They go into every job of several nodes."""
+    """`variables` are those that NCCL, GLOO and their like need there. They go into every job of several nodes.
+
+    `master_suffix` is what a host's name ends with when MASTER_ADDR must lie on the fast network.
+    """
 
     internet: Reach = Reach.UNKNOWN
     proxy_module: str | None = None
     proxy_hosts: tuple[str, ...] = ()
     fabric: str | None = None
     interface: str | None = None
+    master_suffix: str | None = None
     variables: dict[str, str] = field(default_factory=dict)
 
 
@@ -169,13 +195,17 @@ class Welcome(enum.Enum):
 
 
 class Software(Facts, frozen=True, kw_only=True):
-    """`purge`: may a script start with `module purge`? `blocked`: modules, or their beginnings, that are refused."""
+    """`purge`: may a script start with `module purge`? `blocked`: modules, or their beginnings, that are refused.
+
+    `standard_loaded`: are `modules` there before a job loads any?
+    """
 
     modules: tuple[str, ...] = ()
     before_environment: tuple[str, ...] = ()
     blocked: tuple[str, ...] = ()
     system: str | None = None
     purge: bool = True
+    standard_loaded: bool = True
     pythons: tuple[str, ...] = ()
     wheelhouse: bool = False
     wheels_command: str | None = None
@@ -215,10 +245,12 @@ class Unit(enum.Enum):
 class Accounting(Facts, frozen=True, kw_only=True):
     """A job's hour costs `rate` for the largest of its shares: of nodes, of GPUs, of cores and of memory.
 
-    `by` names the shares that count. Where a node is given whole, its whole is paid, whatever was asked for.
+    `by` names the shares that count. Where a node is given whole, its whole is paid, whatever was asked for. `cpu_unit`
+    is what jobs without GPUs are counted in, where that is another unit.
     """
 
     unit: Unit = Unit.UNKNOWN
+    cpu_unit: Unit | None = None
     by: tuple[str, ...] = ()
     rate: float = 1.0
     core_memory: Size | None = None
@@ -240,7 +272,10 @@ class Conduct(Facts, frozen=True, kw_only=True):
 
 
 class Fingerprint(Facts, frozen=True, kw_only=True):
-    """What tells this cluster from all others. Patterns are those of a shell; one that fits is enough."""
+    """What tells this cluster from all others. Patterns are those of a shell; one that fits is enough.
+
+    `cluster` is Slurm's ClusterName. `nodes` are patterns of single names, not of Slurm's short lists.
+    """
 
     cluster: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()

@@ -6,22 +6,19 @@ the package is laid over it, any other is a site of its own.
 
 from __future__ import annotations
 
-import datetime
+import os
+import re
 import tomllib
-from collections.abc import Iterable
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from types import UnionType
-from typing import Any, get_args, get_origin
-
-import msgspec
 
 from voyageur.errors import SiteError
 from voyageur.site.model import Site, Status
-from voyageur.units import Duration, Size, UnitError
+from voyageur.site.reading import Table, Wrong, check, site_from
 
-Table = dict[str, Any]
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_OWN = "your own "
 
 
 def built_in() -> Traversable:
@@ -42,7 +39,9 @@ def _all_names(own: Path | None) -> set[str]:
 
 
 def _names_in(folder: Traversable) -> set[str]:
-    return {entry.name.removesuffix(".toml") for entry in folder.iterdir() if entry.name.endswith(".toml")}
+    """Hidden files are those of editors."""
+    files = (entry.name for entry in folder.iterdir())
+    return {name.removesuffix(".toml") for name in files if name.endswith(".toml") and not name.startswith(".")}
 
 
 def is_template(name: str) -> bool:
@@ -69,51 +68,62 @@ def _inherited(name: str, own: Path | None, above: tuple[str, ...]) -> tuple[Tab
     file = _file(name, own, above)
     label = _label(name, file)
     if label in above:
-        raise SiteError(
-            f"the profile of {above[0].removeprefix(_OWN)} extends itself",
-            facts=[" -> ".join((*above, label))],
-            hint="take one `extends` away",
-        )
-    table = _parsed(label, file.read_text(encoding="utf-8"))
+        raise _circular((*above, label))
+    table = _parsed(name, _text(name, file), None if label == name else file)
     whole, lineage = _laid_over(name, table, own, (*above, label))
     return whole, (*lineage, label)
 
 
-_OWN = "your own "
-
-
 def _label(name: str, file: Traversable) -> str:
-    return name if file == built_in() / f"{name}.toml" else f"{_OWN}{name}"
+    return name if file == _packaged(name) else f"{_OWN}{name}"
+
+
+def _packaged(name: str) -> Traversable:
+    return built_in() / f"{name}.toml"
 
 
 def _laid_over(name: str, table: Table, own: Path | None, above: tuple[str, ...]) -> tuple[Table, tuple[str, ...]]:
     base = table.pop("extends", None)
-    if base is None and above[-1].startswith(_OWN) and (built_in() / f"{name}.toml").is_file():
+    if base is None and above[-1] == f"{_OWN}{name}" and _packaged(name).is_file():
         base = name
     if base is None:
         return table, ()
-    if not isinstance(base, str):
-        raise SiteError(f"the profile of {name} is not right", facts=["`extends` names one profile"])
-    inherited, lineage = _inherited(base, None if base == name else own, above)
+    inherited, lineage = _inherited(base, own, above)
     return _merged(inherited, table), lineage
 
 
 def _file(name: str, own: Path | None, above: tuple[str, ...]) -> Traversable:
-    places: list[Traversable] = [*([own] if own else []), built_in()]
-    for folder in places:
-        file = folder / f"{name}.toml"
-        if file.is_file():
-            return file
-    facts = [f"wanted by the profile of {above[-1]}"] if above else []
+    """A profile of the user's that extends its own name means the package's."""
+    facts = [f"wanted by the profile of {above[-1].removeprefix(_OWN)}"] if above else []
+    if not _NAME.fullmatch(name):
+        hint = "a profile is named by its file's name without folder and `.toml`; `voy site list` shows those there are"
+        raise SiteError(f"`{name}` is no name of a profile", facts=facts, hint=hint)
+    itself = bool(above) and above[-1] == f"{_OWN}{name}"
+    if own and not itself and os.path.lexists(own / f"{name}.toml"):
+        return own / f"{name}.toml"
+    if _packaged(name).is_file():
+        return _packaged(name)
+    if itself:
+        raise _circular((*above, above[-1]))
     raise SiteError(f"there is no profile `{name}`", facts=facts, hint="`voy site list` shows those there are")
 
 
+def _circular(way: tuple[str, ...]) -> SiteError:
+    return SiteError(
+        f"the profile of {way[0].removeprefix(_OWN)} extends itself",
+        facts=[" -> ".join(way)],
+        hint="take one `extends` away",
+    )
+
+
 def _merged(base: Table, over: Table) -> Table:
-    """Table by table, key by key. `false` for a table takes away what was inherited; both sources stay named."""
+    """Table by table, key by key. `false` takes away what was inherited; both sources stay named."""
     whole = dict(base)
     for key, value in over.items():
         inherited = base.get(key)
-        if isinstance(value, dict) and isinstance(inherited, dict):
+        if value is False and key in base and not isinstance(inherited, bool):
+            del whole[key]
+        elif isinstance(value, dict) and isinstance(inherited, dict):
             whole[key] = _merged(inherited, value)
         elif key == "source" and isinstance(inherited, str) and inherited != value:
             whole[key] = f"{value}; {inherited}"
@@ -122,66 +132,47 @@ def _merged(base: Table, over: Table) -> Table:
     return whole
 
 
-# ── from text to facts ───────────────────────────────────────────────────────────────────────────────────────────────
+# ── from file to facts ───────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _parsed(name: str, text: str) -> Table:
+def _text(name: str, file: Traversable) -> str:
+    what = f"the profile of {name} cannot be read"
+    if not file.is_file():  # a folder, or a pipe that would keep us waiting
+        raise SiteError(what, facts=[f"{file} is not a file"], hint="move it away, or put a file in its place")
     try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as problem:
-        raise _not_right(name, str(problem)) from None
+        return file.read_text(encoding="utf-8")
+    except UnicodeDecodeError as problem:
+        where = f"{file}: byte {problem.start + 1} is not UTF-8"
+        raise SiteError(what, facts=[where], hint="save it as UTF-8 text") from None
+    except OSError as problem:
+        raise SiteError(what, facts=[f"{file}: {problem.strerror}"], hint="is it yours to read?") from None
+
+
+def _parsed(name: str, text: str, file: Traversable | None = None) -> Table:
+    try:
+        table = tomllib.loads(text)
+        base = table.get("extends", "")
+        if not isinstance(base, str):
+            raise Wrong("extends", "the name of one profile is wanted")
+        check({key: value for key, value in table.items() if key != "extends"})
+    except (tomllib.TOMLDecodeError, Wrong) as problem:
+        raise _not_right(name, problem, file) from None
+    return table
 
 
 def _site(name: str, table: Table, lineage: tuple[str, ...]) -> Site:
-    facts = {"engine": "slurm", **table, "name": name, "lineage": list(lineage)}
     if is_template(name):
-        facts["status"] = Status.TEMPLATE.value
+        table = table | {"status": Status.TEMPLATE.value}
     try:
-        return msgspec.convert(_prepared(facts, Site), Site, strict=True)
-    except (msgspec.ValidationError, UnitError) as problem:
-        raise _not_right(name, str(problem)) from None
+        return site_from(table, name, lineage)
+    except Wrong as problem:
+        raise _not_right(name, problem) from None
 
 
-def _not_right(name: str, problem: str) -> SiteError:
+def _not_right(name: str, problem: ValueError, file: Traversable | None = None) -> SiteError:
+    hint = problem.hint if isinstance(problem, Wrong) else None
     return SiteError(
         f"the profile of {name} is not right",
-        facts=[problem],
-        hint="the page `Sites` of the documentation lists the keys there are",
+        facts=[str(problem), *([f"in {file}"] if file else [])],
+        hint=hint or "the page `Sites` of the documentation lists the keys there are",
     )
-
-
-def _prepared(value: Any, kind: Any) -> Any:
-    """Texts like `7d` and `124G` as what they mean, tables by name as lists of what has a name."""
-    if isinstance(kind, UnionType):
-        kind = next(part for part in get_args(kind) if part is not type(None))
-    if kind is str and isinstance(value, datetime.date):
-        return value.isoformat()
-    if kind in (Duration, Size):
-        return _measure(value, kind)
-    if get_origin(kind) is tuple:
-        return _several(value, get_args(kind)[0])
-    if isinstance(value, dict) and isinstance(kind, type) and issubclass(kind, msgspec.Struct):
-        kinds = {field.name: field.type for field in msgspec.structs.fields(kind)}
-        return {key: _prepared(item, kinds.get(key)) for key, item in value.items()}
-    return value
-
-
-def _measure(value: Any, kind: Any) -> Any:
-    if not isinstance(value, str):
-        raise UnitError(f"{value!r}: a text with its unit is wanted, like 24h or 124G")
-    try:
-        return msgspec.to_builtins(kind.parse(value))
-    except UnitError as problem:
-        raise UnitError(f"{value!r}: {problem}") from None
-
-
-def _several(value: Any, kind: Any) -> Any:
-    if isinstance(value, dict):
-        return [_named(name, item, kind) for name, item in value.items() if item is not False]
-    if isinstance(value, Iterable) and not isinstance(value, str):
-        return [_prepared(item, kind) for item in value]
-    return value
-
-
-def _named(name: str, item: Any, kind: Any) -> Any:
-    return _prepared({"name": name, **item}, kind) if isinstance(item, dict) else item
