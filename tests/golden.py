@@ -19,7 +19,7 @@ def golden(request: pytest.FixtureRequest) -> Golden:
     def check(name: str, text: str) -> None:
         file = folder / name
         if os.environ.get("VOY_REWRITE_GOLDEN") == "1":
-            folder.mkdir(exist_ok=True)
+            file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text, encoding="utf-8", newline="")
         assert file.is_file(), f"there is no {file}; VOY_REWRITE_GOLDEN=1 writes it"
         assert text == file.read_bytes().decode("utf-8")

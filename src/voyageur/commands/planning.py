@@ -92,11 +92,17 @@ def surroundings(spec: Spec, site: Site) -> Surroundings:
         None,
     )
     return Surroundings(
-        scratch=places.scratch_folder(spec.scratch, site.storage.scratch, environment),
+        scratch=places.scratch_folder(spec.scratch, _site_scratch(spec, site), environment),
         active_venv=environment.get("VIRTUAL_ENV") or _venv_on_path(),
         project_venv=str(own) if own else None,
         conda=environment.get("CONDA_PREFIX"),
     )
+
+
+def _site_scratch(spec: Spec, site: Site) -> str:
+    """Some sites have a folder for each account and none for each user."""
+    scratch = site.storage.scratch
+    return scratch.replace("{account}", spec.account) if spec.account else scratch if "{account}" not in scratch else ""
 
 
 def _venv_on_path() -> str | None:

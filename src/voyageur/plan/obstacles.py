@@ -44,7 +44,8 @@ def _looked_for(wanted: Resources, partition: Partition, site: Site, where: str)
     yield _too_large(memory, partition.memory, where, "memory", "memory")
     if partition.job_caps and wanted.nodes > 1:
         yield _too_many_for_all(wanted.nodes * (wanted.cpus or 0), partition.cpus, where, "CPUs")
-        most = max((gpu.per_node for gpu in partition.gpus if gpu.is_called(wanted.gpu)), default=0)
+        kinds = [gpu for gpu in partition.gpus if gpu.is_called(wanted.gpu)]
+        most = max((min(gpu.per_node, gpu.per_job or gpu.per_node) for gpu in kinds), default=0)
         yield _too_many_for_all(wanted.nodes * wanted.gpus, most, where, "GPUs")
     yield _too_large(wanted.disk or Size(0), partition.local_disk or site.local_disk.size, where, "disk", "disk")
 

@@ -1,0 +1,14 @@
+#SBATCH --nodes=2                             # asked for by voyageur.toml:3
+#SBATCH --ntasks-per-node=1                   # launch per-node: the command once on every node
+#SBATCH --cpus-per-task=48                    # narval: 12 cores for each GPU
+#SBATCH --mem=507904M                         # narval: 124G for each GPU
+#SBATCH --gpus-per-node=a100:4                # asked for by voyageur.toml:3, for each node
+#SBATCH --time=0-03:00:00                     # asked for by voyageur.toml:3
+#SBATCH --account=def-prof                    # asked for by voyageur.toml:3
+#SBATCH --export=HOME,USER,LOGNAME,SHELL,LANG,LC_ALL,SCRATCH,SLURM_CONF  # nothing else of the submitting shell comes along
+export OMP_NUM_THREADS=48                     # one thread for each core of a task
+modules=(StdEnv/2023)                         # what narval offers by default
+module purge
+module load "${modules[@]}" || exit 1
+export VOY_PYTHON
+exec "$VOY_PYTHON" -I "$VOY_RUN_DIR/runtime.pyz" supervise-tasks -- srun --nodes=2 --ntasks=2 --ntasks-per-node=1 --cpus-per-task=48 --kill-on-bad-exit=1 --label "$VOY_PYTHON" -I "$VOY_RUN_DIR/runtime.pyz" task -- "${command[@]}"
