@@ -18,8 +18,8 @@ from voyageur import slurm_text
 from voyageur.engines.model import Sought
 from voyageur.errors import ClusterError
 from voyageur.hosts import Answer, Host
-from voyageur.plan.environment import job_variables
 from voyageur.record import Run, Sighting
+from voyageur.runtime.inherited import job_variables
 from voyageur.site import Site, site_from_answers
 from voyageur.slurm_text import JobRow, Phase, Reply
 from voyageur.units import Duration
@@ -182,7 +182,7 @@ class SlurmEngine:
             return _all(sought, Sighting(answered=False, problem=_words(answer, ["squeue"])[-1]))
         queue = slurm_text.queue_rows(answer.output, mark)
         by_id = {row.job: row for row in queue}
-        by_name = {row.name: row for row in reversed(queue)}
+        by_name = {row.name: row for row in sorted(queue[::-1], key=_liveliness)}
         found = {one.key: Sighting(answered=True, row=row) for one in sought if (row := _own_row(one, by_id, by_name))}
         unclear = [one for one in sought if one.key not in found or _needs_exit_code(found[one.key])]
         known, lost = [one for one in unclear if one.job], [one for one in unclear if not one.job]
@@ -275,10 +275,22 @@ def _all(sought: Sequence[Sought], sighting: Sighting) -> dict[str, Sighting]:
     return {one.key: sighting for one in sought}
 
 
+_LIVELIEST = (Phase.ENDED, Phase.UNKNOWN, Phase.WAITING, Phase.ENDING, Phase.RUNNING)
+
+
+def _liveliness(row: JobRow) -> int:
+    return _LIVELIEST.index(row.phase)
+
+
 def _own_row(one: Sought, by_id: dict[str, JobRow], by_name: dict[str, JobRow]) -> JobRow | None:
-    """A controller that crashed may give a job's id to another job, so the name must agree too."""
-    row = by_id.get(one.job) if one.job else by_name.get(one.job_name)
-    return row if row and row.name == one.job_name else None
+    """A controller that crashed may give a job's id to another job, so the name must agree too.
+
+    Of several of its name, pieces of one long run, the one that runs or waits says more than one that has ended.
+    """
+    row, named = by_id.get(one.job), by_name.get(one.job_name)
+    if row is None or row.name != one.job_name:
+        return named if named and (not one.job or named.phase is not Phase.ENDED) else None
+    return named if named and _liveliness(named) > _liveliness(row) else row
 
 
 def _needs_exit_code(sighting: Sighting) -> bool:

@@ -9,7 +9,7 @@ import os
 import re
 from typing import BinaryIO, Iterator, Optional
 
-from voyageur.job import checkpoints as folder_of
+from voyageur.job import checkpoint_files as files
 
 _published_here = False
 
@@ -31,7 +31,7 @@ def latest() -> Optional[str]:
     chosen = os.environ.get("VOY_LATEST")
     if chosen is not None and not _published_here:
         return chosen or None
-    newest = folder_of.newest_whole(folder(), os.environ.get("VOY_CHECKPOINT_PATTERN") or "*").newest
+    newest = files.newest_whole(folder(), os.environ.get("VOY_CHECKPOINT_PATTERN") or "*").newest
     return newest.path if newest else None
 
 
@@ -42,8 +42,8 @@ def publish(path: str, name: Optional[str] = None) -> str:
     temporary = _beside(path, target)
     try:
         _sync(temporary)
-        size, checksum = folder_of.measure(temporary)
-        with folder_of.manifest(folder()) as book:
+        size, checksum = files.measure(temporary)
+        with files.manifest(folder()) as book:
             _refuse_if_stale()
             facts = {
                 "name": os.path.basename(target),
@@ -54,7 +54,7 @@ def publish(path: str, name: Optional[str] = None) -> str:
             written = os.stat(temporary).st_mtime
             os.replace(temporary, target)
             _sync(folder())
-            folder_of.enter(book, dict(facts, attempt=_attempt(), written=written))
+            files.enter(book, dict(facts, attempt=_attempt(), written=written))
     except BaseException:
         if temporary != path:
             with contextlib.suppress(OSError):

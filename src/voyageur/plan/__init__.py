@@ -4,6 +4,7 @@ from voyageur.plan.document import document
 from voyageur.plan.identity import draw_identity, folder_name
 from voyageur.plan.make import experiment_of, folders_for, make_plan, slug_for
 from voyageur.plan.model import (
+    Chain,
     Choice,
     Directive,
     Export,
@@ -17,6 +18,7 @@ from voyageur.plan.model import (
 )
 
 __all__ = [
+    "Chain",
     "Choice",
     "Directive",
     "Export",

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from voyageur.plan.model import Choice, Plan
+from voyageur.plan.model import Chain, Choice, Plan
 from voyageur.units import Duration, Size
 
 
@@ -27,6 +27,9 @@ def document(plan: Plan) -> dict[str, Any]:
         "launch": choice(plan.launch),
         "launch_words": list(plan.launch_words),
         "warn": choice(plan.warn),
+        "chain": {name: choice(getattr(plan.chain, name)) for name in ("pieces", "piece", "by")}
+        if plan.chain
+        else None,
         "account": choice(plan.account),
         "requeue": choice(plan.requeue),
         "modules": choice(plan.modules),
@@ -44,6 +47,10 @@ def document(plan: Plan) -> dict[str, Any]:
         "secrets": list(plan.secrets),
         "notes": list(plan.notes),
     }
+
+
+def _chain(chain: Chain) -> dict[str, Any]:
+    return {name: choice(getattr(chain, name)) for name in chain.__struct_fields__}
 
 
 def choice(made: Choice[Any]) -> dict[str, Any]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from voyageur.errors import SiteError, SpecError
+from voyageur.plan.chain import chain_notes, decide_chain, in_pieces
 from voyageur.plan.directives import decide_directives
 from voyageur.plan.environment import decide_activation, decide_exports, decide_modules, decide_purge
 from voyageur.plan.folders import decide_folders
@@ -39,7 +42,9 @@ def make_plan(
     refuse_retired(site)
     folders = folders_for(spec, around, identity)
     launch = decide_launch(spec)
-    shape, queue = decide_shape(spec, site, launch.value)
+    chain = decide_chain(spec, site)
+    shape, queue = decide_shape(in_pieces(spec, chain), site, launch.value)
+    shape = replace(shape, time=chain.piece) if chain else shape
     account, warn, requeue = _account(spec, site), _warning(spec, shape.time.value), _requeue(spec)
     return Plan(
         identity=identity,
@@ -54,6 +59,7 @@ def make_plan(
         queue=queue,
         launch=launch,
         warn=warn,
+        chain=chain,
         account=account,
         requeue=requeue,
         folders=folders,
@@ -67,6 +73,7 @@ def make_plan(
             account=account,
             warn=warn,
             requeue=requeue,
+            chain=chain,
         ),
         exports=decide_exports(
             spec=spec,
@@ -78,13 +85,14 @@ def make_plan(
             warn=warn.value,
             requeue=requeue.value,
             experiment=experiment_of(spec),
+            chain=chain,
         ),
         modules=decide_modules(spec, site),
         purge=decide_purge(site),
         activate=decide_activation(spec, around),
         launch_words=launch_words(launch.value, shape),
         secrets=spec.env.secrets,
-        notes=(*notes_on(spec, site, around), *notes),
+        notes=(*notes_on(spec, site, around), *chain_notes(spec, chain), *notes),
     )
 
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from voyageur.runtime import resume
 from voyageur.runtime.words import VARIABLE_OF
 from voyageur.spec.keys import nearest
 
 
 def check_words(command: Sequence[str]) -> Iterator[str]:
+    ours = [*VARIABLE_OF, *resume.WORDS]
     for word in command:
         for inner in re.findall(r"(?<!\{)\{([a-z_.]+)\}(?!\})", word):
-            guess = nearest(inner, VARIABLE_OF)
-            if inner not in VARIABLE_OF and guess:
+            guess = nearest(inner, ours)
+            if inner not in ours and guess:
                 yield f"`{{{inner}}}` in the command is left as it is; did you mean `{{{guess}}}`?"

@@ -6,7 +6,7 @@ import socket
 import sys
 from typing import Dict, List, Mapping, NamedTuple, Optional
 
-from voyageur.runtime import words
+from voyageur.runtime import resume, words
 from voyageur.runtime.folder import RUNTIME, SECRETS, WRITTEN, read_json
 from voyageur.runtime.node_folder import NodeFolder, NodeFolderError, open_node_folder
 from voyageur.runtime.written import LIMIT, LIMIT_WHEN_STOPPED, Written, keep_written
@@ -32,7 +32,7 @@ def prepare(command: List[str], environment: Mapping[str, str]) -> "tuple[Progra
         if not os.path.isdir(folder):
             raise NodeFolderError("the code has no folder %s: no file in it travels" % environment["VOY_START_IN"])
         variables["PWD"] = folder
-        return Program(words.fill(command, variables), variables, folder), place
+        return Program(words.fill(resume.fill(command, variables), variables), variables, folder), place
     except BaseException:
         place.leave()
         raise

@@ -56,7 +56,8 @@ class LocalEngine:
 
     def _job(self, run: Run, number: str) -> LocalJob:
         plan = msgspec.json.decode((run.folder / files.PLAN).read_bytes())
-        shape = plan["resources"]
+        shape, chain = plan["resources"], plan.get("chain")
+        pieces = chain["pieces"]["value"] if chain else 1
         return LocalJob(
             job=number,
             name=run.record.job_name,
@@ -69,6 +70,7 @@ class LocalEngine:
             time_limit=run.record.time_limit,
             warn=Duration.parse(plan["warn"]["value"]).seconds,
             kill_wait=10,
+            array=tuple(range(1, pieces + 1)) if pieces > 1 else (),
             place=here(),
             submitted=time.time(),
         )

@@ -42,13 +42,17 @@ class Choice(NamedTuple):
 
 
 def newest_whole(folder: str, pattern: str = "*") -> Choice:
-    passed_over = []
+    passed_over: List[Tuple[Checkpoint, str]] = []
     for checkpoint in newest_first(folder, pattern):
         wrong = why_not(checkpoint)
         if wrong is None:
             return Choice(checkpoint, passed_over)
         passed_over.append((checkpoint, wrong))
     return Choice(None, passed_over)
+
+
+def first_whole(some: List[Checkpoint]) -> Optional[Checkpoint]:
+    return next((one for one in some if why_not(one) is None), None)
 
 
 def newest_first(folder: str, pattern: str = "*") -> List[Checkpoint]:
