@@ -1,4 +1,4 @@
-"""A small program that trains for long: every step follows from the one before, so its end tells whether any was lost."""
+"""A small program that trains for long. Every step follows from the one before: its end tells whether any was lost."""
 
 from __future__ import annotations
 

@@ -76,6 +76,12 @@ def wish_options(function: F) -> F:
     )(function)
 
 
+def shape_option(function: F) -> F:
+    return click.option(
+        "--shape", "shape", metavar="NAME", help="one of the shapes that `voy plan --shapes` shows, by its name"
+    )(function)
+
+
 class Wish:
     """What was typed: flags by key, and the command."""
 

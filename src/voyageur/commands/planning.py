@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from voyageur import places
 from voyageur.commands import session
+from voyageur.commands.charging import ask_allowance, scratch_of
 from voyageur.commands.checking import check_command, check_site_name, path_notes, site_table_notes
 from voyageur.commands.options import Wish
 from voyageur.errors import SpecError
@@ -20,6 +21,8 @@ from voyageur.script import render
 from voyageur.site import Site
 from voyageur.snapshot import OwnFiles, Package, gather, own_files, store
 from voyageur.spec import Given, Spec, read_spec
+
+_ACCOUNT_VARIABLES = ("SBATCH_ACCOUNT", "SALLOC_ACCOUNT", "SLURM_ACCOUNT")
 
 
 class Planned(Struct, frozen=True, kw_only=True):
@@ -32,7 +35,28 @@ class Planned(Struct, frozen=True, kw_only=True):
     script: str
 
 
+class Wished(Struct, frozen=True, kw_only=True):
+    """All that is known before anything is decided."""
+
+    spec: Spec
+    site: Site
+    around: Surroundings
+    package: Package
+    notes: tuple[str, ...]
+    identity: Identity
+
+
 def plan_from(wish: Wish, site_name: str | None = None) -> Planned:
+    return plan_of(wished_from(wish, site_name))
+
+
+def plan_of(wished: Wished, spec: Spec | None = None) -> Planned:
+    """`spec` is another shape of the same wish."""
+    around, package, notes = wished.around, wished.package, wished.notes
+    return _planned(spec or wished.spec, wished.site, around, package, notes, wished.identity)
+
+
+def wished_from(wish: Wish, site_name: str | None = None) -> Wished:
     spec = _read(wish, site_name)
     identity = draw_identity(slug_for(spec))
     check_site_name(spec)
@@ -45,7 +69,7 @@ def plan_from(wish: Wish, site_name: str | None = None) -> Planned:
         *path_notes(spec, site, around, session.environment()),
         *package.selection.notes,
     )
-    return _planned(spec, site, around, package, notes, identity)
+    return Wished(spec=spec, site=site, around=around, package=package, notes=notes, identity=identity)
 
 
 def _read(wish: Wish, site_name: str | None) -> Spec:
@@ -91,18 +115,16 @@ def surroundings(spec: Spec, site: Site) -> Surroundings:
         ),
         None,
     )
+    accounts, balances = ask_allowance(site)
     return Surroundings(
-        scratch=places.scratch_folder(spec.scratch, _site_scratch(spec, site), environment),
+        scratch=places.scratch_folder(spec.scratch, scratch_of(spec, site, accounts), environment),
         active_venv=environment.get("VIRTUAL_ENV") or _venv_on_path(),
         project_venv=str(own) if own else None,
         conda=environment.get("CONDA_PREFIX"),
+        accounts=accounts,
+        balances=balances,
+        account_variables={name: environment[name] for name in _ACCOUNT_VARIABLES if environment.get(name)},
     )
-
-
-def _site_scratch(spec: Spec, site: Site) -> str:
-    """Some sites have a folder for each account and none for each user."""
-    scratch = site.storage.scratch
-    return scratch.replace("{account}", spec.account) if spec.account else scratch if "{account}" not in scratch else ""
 
 
 def _venv_on_path() -> str | None:

@@ -18,7 +18,9 @@ VERBS = {
     "logs": "what a run has printed; -f follows it",
     "wait": "wait until runs have ended; the exit code says how",
     "cancel": "ask runs to end",
+    "budget": "what is left of your allocations, and what you used lately",
     "site": "clusters: what is known of them, and what this one is",
+    "quota": "how full your places are: bytes and files, the worst first",
     "demo": "the whole story on this machine, in about a minute",
     "completion": "completion for your shell",
 }

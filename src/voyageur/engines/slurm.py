@@ -182,7 +182,9 @@ class SlurmEngine:
             return _all(sought, Sighting(answered=False, problem=_words(answer, ["squeue"])[-1]))
         queue = slurm_text.queue_rows(answer.output, mark)
         by_id = {row.job: row for row in queue}
-        by_name = {row.name: row for row in sorted(queue[::-1], key=_liveliness)}
+        by_name: dict[str, JobRow] = {}
+        for row in queue:
+            by_name[row.name] = max(by_name.get(row.name, row), row, key=_liveliness)
         found = {one.key: Sighting(answered=True, row=row) for one in sought if (row := _own_row(one, by_id, by_name))}
         unclear = [one for one in sought if one.key not in found or _needs_exit_code(found[one.key])]
         known, lost = [one for one in unclear if one.job], [one for one in unclear if not one.job]

@@ -31,6 +31,8 @@ def document(plan: Plan) -> dict[str, Any]:
         if plan.chain
         else None,
         "account": choice(plan.account),
+        "cost": msgspec.to_builtins(plan.cost),
+        "left": msgspec.to_builtins(plan.left),
         "requeue": choice(plan.requeue),
         "modules": choice(plan.modules),
         "purge_modules": choice(plan.purge),

@@ -5,7 +5,9 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from voyageur.errors import SiteError, SpecError
+from voyageur.plan.account import decide_account, what_is_left
 from voyageur.plan.chain import chain_notes, decide_chain, in_pieces
+from voyageur.plan.cost import decide_cost
 from voyageur.plan.directives import decide_directives
 from voyageur.plan.environment import decide_activation, decide_exports, decide_modules, decide_purge
 from voyageur.plan.folders import decide_folders
@@ -14,7 +16,7 @@ from voyageur.plan.launch import decide_launch, launch_words
 from voyageur.plan.model import Choice, Folders, FrozenCode, Identity, Plan, Surroundings
 from voyageur.plan.notes import notes_on
 from voyageur.plan.shape import decide_shape
-from voyageur.site import Policy, Site, Status
+from voyageur.site import Site, Status
 from voyageur.spec import Spec
 from voyageur.units import Duration
 
@@ -45,7 +47,10 @@ def make_plan(
     chain = decide_chain(spec, site)
     shape, queue = decide_shape(in_pieces(spec, chain), site, launch.value)
     shape = replace(shape, time=chain.piece) if chain else shape
-    account, warn, requeue = _account(spec, site), _warning(spec, shape.time.value), _requeue(spec)
+    partition = next((one for one in site.partitions if one.name == queue.place), None)
+    account = decide_account(spec, site, around, partition, shape.gpus.value)
+    cost = decide_cost(shape, site, queue.place, repeats=chain.pieces.value if chain else 1)
+    warn, requeue = _warning(spec, shape.time.value), _requeue(spec)
     return Plan(
         identity=identity,
         project=spec.project.name,
@@ -61,6 +66,8 @@ def make_plan(
         warn=warn,
         chain=chain,
         account=account,
+        cost=cost,
+        left=what_is_left(cost, account.value, site, around.balances),
         requeue=requeue,
         folders=folders,
         code=code,
@@ -104,17 +111,6 @@ def refuse_retired(site: Site) -> None:
             facts=[f"{site.title}: ended {site.ended}" if site.ended else site.title],
             hint=f"its successor is {site.successor}: `--on {site.successor}`" if site.successor else None,
         )
-
-
-def _account(spec: Spec, site: Site) -> Choice[str | None]:
-    if spec.account:
-        return Choice(value=spec.account, because=f"asked for by {spec.source('account')}")
-    if site.request.account is Policy.REQUIRED:
-        raise SiteError(
-            f"{site.name} wants to know which account to charge",
-            hint=f"name it with `--account`, or once for all under [sites.{site.name}]",
-        )
-    return Choice(value=None, because="none named: your default account is charged")
 
 
 def _warning(spec: Spec, time: Duration) -> Choice[Duration]:

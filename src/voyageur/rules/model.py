@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 from msgspec import Struct, field
 
-from voyageur.allowance import Account, JobCount, Quota
+from voyageur.allowance import Account, Balance, JobCount, Quota
 from voyageur.findings import Finding, Level
 from voyageur.plan import Plan
 from voyageur.site import Site
@@ -41,6 +41,7 @@ class Known(Struct, frozen=True, kw_only=True):
 
     environment: dict[str, str] = field(default_factory=dict)
     accounts: tuple[Account, ...] = ()
+    balances: tuple[Balance, ...] = ()
     jobs: JobCount | None = None
     quotas: tuple[Quota, ...] = ()
     typed_in: str | None = None

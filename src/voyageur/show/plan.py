@@ -8,6 +8,7 @@ from typing import Any
 
 from voyageur.errors import one_line
 from voyageur.plan import Choice, Plan
+from voyageur.show.allowance import cost_text, left_text
 from voyageur.show.style import paint
 from voyageur.snapshot import Package
 
@@ -34,6 +35,9 @@ def plan_text(plan: Plan, script: str, colours: bool, columns: int | None = None
             ("QOS", plan.queue.qos),
             ("constraint", plan.queue.constraint),
             ("account", plan.account),
+        ),
+        *_money(plan),
+        *_choices(
             ("launch", plan.launch),
             ("warning", plan.warn),
             ("requeue", plan.requeue),
@@ -52,6 +56,13 @@ def plan_text(plan: Plan, script: str, colours: bool, columns: int | None = None
     lines += [paint(line, "yellow", colours) for note in plan.notes for line in _note(note, columns)]
     title = paint("the script that would be submitted (nothing was written):", "dim", colours)
     return "\n".join([*lines, "", title, "", script])
+
+
+def _money(plan: Plan) -> list[tuple[str, str, str]]:
+    rows = [("cost", cost_text(plan.cost), plan.cost.because)] if plan.cost else []
+    if plan.left:
+        rows.append(("left", *left_text(plan.left, plan.cost)))
+    return rows
 
 
 def _choices(*choices: tuple[str, Choice[Any]]) -> list[tuple[str, str, str]]:

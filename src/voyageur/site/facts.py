@@ -246,7 +246,8 @@ class Accounting(Facts, frozen=True, kw_only=True):
     """A job's hour costs `rate` for the largest of its shares: of nodes, of GPUs, of cores and of memory.
 
     `by` names the shares that count. Where a node is given whole, its whole is paid, whatever was asked for. `cpu_unit`
-    is what jobs without GPUs are counted in, where that is another unit.
+    is what jobs without GPUs are counted in, where that is another unit. `whole_slices`: a started slice of cores or of
+    memory is paid whole. `least` is what the shortest job costs.
     """
 
     unit: Unit = Unit.UNKNOWN
@@ -255,6 +256,8 @@ class Accounting(Facts, frozen=True, kw_only=True):
     rate: float = 1.0
     core_memory: Size | None = None
     minimum: Duration | None = None
+    whole_slices: bool = False
+    least: float | None = None
     balance_command: str | None = None
     period: str | None = None
 
