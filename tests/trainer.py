@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from tests.place import Place
@@ -45,7 +46,7 @@ def result(total: int) -> str:
 def prepare(place: Place, **checkpoint: Any) -> None:
     place.write("train.py", SOURCE)
     said = {"pattern": "step-*.json", "progress": r"step (\d+)/(\d+)", "warn": "30s", **checkpoint}
-    lines = [f"{key} = {value!r}" for key, value in said.items()]
+    lines = [f"{key} = {json.dumps(value)}" for key, value in said.items()]
     place.write("voyageur.toml", "\n".join(["[checkpoint]", *lines, ""]))
 
 

@@ -15,13 +15,14 @@ from datetime import datetime
 from pathlib import PurePosixPath
 
 from voyageur import slurm_text
-from voyageur.engines.model import Sought
+from voyageur.engines.model import Again, Sought
 from voyageur.errors import ClusterError
 from voyageur.hosts import Answer, Host
 from voyageur.record import Run, Sighting
 from voyageur.runtime.inherited import job_variables
 from voyageur.site import Site, site_from_answers
 from voyageur.slurm_text import JobRow, Phase, Reply
+from voyageur.slurm_text.submitting import changed
 from voyageur.units import Duration
 
 _PATIENCE = Duration(60)
@@ -95,8 +96,38 @@ class SlurmEngine:
             hint=f"do not submit it again: `voy status {run.id}` looks for it, and it can run only once",
         )
 
-    def _sbatch(self, run: Run) -> Answer:
-        argv = slurm_text.submit_argv(PurePosixPath(run.script), _SUBMISSION)
+    def submit_again(self, run: Run, again: Again) -> str:
+        """Repeated when its answer is lost: of two jobs of one submission the second leaves at once."""
+        for pause in _growing_pauses():
+            answer = self._sbatch(run, again.submission, changed(again.time, again.memory, again.pieces, again.after))
+            reply = slurm_text.reply_from(answer.code, answer.output, answer.errors)
+            if reply is Reply.ACCEPTED:
+                return slurm_text.job_id_from(answer.output) or ""
+            if reply is not Reply.UNKNOWN or pause > 4:
+                break
+            self.sleep(pause)
+        raise ClusterError(
+            f"Slurm did not take {run.id} once more",
+            facts=_words(answer, ["sbatch"]),
+            hint=slurm_text.refusal_hint(answer.errors),
+        )
+
+    def stop(self, run: Run) -> None:
+        name, job = run.record.job_name, run.job or ""
+        for argv in (slurm_text.cancel_waiting_argv(name), slurm_text.warn_argv(job)):
+            answer = self.host.run(argv, patience=_PATIENCE)
+            if not answer.ok and not slurm_text.is_over(answer.errors):
+                raise _not_cancelled(run, _words(answer, ["scancel"]))
+
+    def active(self, run: Run) -> tuple[str, ...]:
+        """Its jobs that wait or run."""
+        answer = self.host.run(slurm_text.find_active_argv(run.record.job_name), patience=_PATIENCE)
+        if not answer.ok:
+            raise ClusterError("Slurm does not answer", facts=_words(answer, ["squeue"]), hint="try again in a while")
+        return tuple(dict.fromkeys(slurm_text.jobs_found(answer.output)))
+
+    def _sbatch(self, run: Run, submission: str = _SUBMISSION, options: Sequence[str] = ()) -> Answer:
+        argv = slurm_text.submit_argv(PurePosixPath(run.script), submission, options)
         # Of all that sbatch itself tells a job, only its name is lost with --export-file.
         variables = job_variables(self.host.environment()) | {"SLURM_JOB_NAME": run.record.job_name}
         return self.host.run(
@@ -183,8 +214,8 @@ class SlurmEngine:
         queue = slurm_text.queue_rows(answer.output, mark)
         by_id = {row.job: row for row in queue}
         by_name: dict[str, JobRow] = {}
-        for row in queue:
-            by_name[row.name] = max(by_name.get(row.name, row), row, key=_liveliness)
+        for each in queue:
+            by_name[each.name] = max(by_name.get(each.name, each), each, key=_liveliness)
         found = {one.key: Sighting(answered=True, row=row) for one in sought if (row := _own_row(one, by_id, by_name))}
         unclear = [one for one in sought if one.key not in found or _needs_exit_code(found[one.key])]
         known, lost = [one for one in unclear if one.job], [one for one in unclear if not one.job]

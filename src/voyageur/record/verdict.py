@@ -242,6 +242,9 @@ def _between_pieces(run: Run, now: float) -> Verdict | None:
     end = _last_end(run)
     if end not in ("stopped", "timeout", "failed"):
         return None
+    asked = run.last("cancel asked", "cancel failed", "stop asked", "stop failed", "resumed")
+    if asked and asked["event"] == "cancel asked":
+        return Verdict(state=State.CANCELLED, because=f"while it waited for attempt {run.attempt + 1}")
     if not _looked_before(run, NO_MARKER, now):
         return Verdict(state=State.PENDING, because="its next attempt is looked for", first_look=NO_MARKER)
     because = f"attempt {run.attempt} is over, and no further one is in the queue"

@@ -16,6 +16,7 @@ from voyageur.runtime import story
 from voyageur.runtime.inherited import job_variables
 from voyageur.runtime.ledger import Ledger
 
+_IDS = ("job", "array")
 OVER = ("done", "failed", "cancelled")
 _TRIES = (2.0, 10.0, 30.0)  # seconds between tries of a submission; a second job of it would leave at once
 _PATIENCE = 170.0  # sbatch itself retries a busy controller for two minutes
@@ -61,7 +62,7 @@ class Chain:
         marker = files.read_marker(self.ledger.folder, self.ledger.token)
         if marker and marker.get("end") in OVER:
             return "this run has ended: %s" % marker["end"]
-        return ""
+        return "it was asked to stop" if self.ledger.stop_was_asked() else ""
 
     def line_up(self) -> None:
         """Submit the piece that comes after this one, where each submits the next."""
@@ -118,10 +119,10 @@ class Chain:
 
     def _follower_waits(self) -> bool:
         """Somebody has submitted what comes after this job: the piece itself when it began, or `voy extend`."""
-        for event in files.read_events(self.ledger.folder):
-            if event["event"] == "successor submitted" and event.get("after") in (self.ledger.job, self.array or None):
-                return True
-        return False
+        events = files.read_events(self.ledger.folder)
+        begun = {str(event.get(key)) for event in events if event["event"] == "attempt started" for key in _IDS}
+        followers = (str(event.get("follower")) for event in events if event["event"] == "successor submitted")
+        return any(follower not in begun for follower in followers)
 
     def _came_further(self, past: List[story.Past], progress: files.Json) -> bool:
         """In this attempt: a newer checkpoint than the one it began from, or more progress."""

@@ -50,6 +50,7 @@ class Keeper:
         self.tools = tools
         self.cancelled = False
         self.timed_out = False
+        self.stopping = False
 
     def run(self, mailbox: Mailbox) -> None:
         self._update(
@@ -80,7 +81,7 @@ class Keeper:
         if not self.job.array:
             yield {}
         for index in self.job.array:
-            if not self.cancelled and not is_over(self.job.folder):
+            if not (self.cancelled or self.stopping or is_over(self.job.folder)):
                 self.timed_out = False
                 yield {
                     "SLURM_ARRAY_JOB_ID": self.job.job,
@@ -137,6 +138,9 @@ class Keeper:
             if now >= kill:
                 processes.kill_all(process.pid)
             for signum in mailbox.wait(min(warn, limit, kill, now + 60) - now):
+                if signum == signal.SIGUSR1:
+                    self.stopping = True
+                    process.send_signal(signum)
                 if signum in (signal.SIGTERM, signal.SIGINT) and not self.cancelled:
                     self.cancelled = True
                     process.send_signal(signal.SIGTERM)
