@@ -13,6 +13,7 @@ from typing import BinaryIO, Callable, Optional
 
 _SETTLED_SECONDS = 5.0  # a file that was written to more recently may still be growing
 _LOOK_AGAIN = 0.5
+_ZIP, _HDF5, _NPY, _GZIP = _MAGICS = (b"PK\x03\x04", b"\x89HDF\r\n\x1a\n", b"\x93NUMPY", b"\x1f\x8b")
 _JSON_LIMIT = 64 << 20
 
 
@@ -45,7 +46,10 @@ def _file(path: str, may_be_empty: bool = False) -> Optional[str]:
     if _is_growing(path):
         return "it is still being written"
     with open(path, "rb") as file:
-        check = _check_for(path, file.read(16))
+        head = file.read(16)
+        if size < 16 and any(len(head) < len(magic) and magic.startswith(head) for magic in _MAGICS):
+            return "it is cut off"
+        check = _check_for(path, head)
         file.seek(0)
         return check(file, size) if check else None
 
@@ -61,13 +65,13 @@ def _is_growing(path: str) -> bool:
 
 def _check_for(path: str, head: bytes) -> "Optional[Callable[[BinaryIO, int], Optional[str]]]":
     """By its first bytes, and by its name only where a format has none: names are the program's to choose."""
-    if head.startswith(b"PK\x03\x04"):
+    if head.startswith(_ZIP):
         return _zip
-    if head.startswith(b"\x89HDF\r\n\x1a\n"):
+    if head.startswith(_HDF5):
         return _hdf5
-    if head.startswith(b"\x93NUMPY"):
+    if head.startswith(_NPY):
         return _npy
-    if head.startswith(b"\x1f\x8b"):
+    if head.startswith(_GZIP):
         return _gzip
     if path.endswith(".safetensors"):
         return _safetensors
@@ -105,6 +109,8 @@ def _safetensors(file: BinaryIO, size: int) -> Optional[str]:
 def _hdf5(file: BinaryIO, size: int) -> Optional[str]:
     """The superblock says where the file ends; see the HDF5 File Format Specification, II.A."""
     head = file.read(64)
+    if len(head) < 64:
+        return "it is cut off"
     version, width = head[8], 0
     if version in (0, 1):
         width, place = head[13], 24 if version == 0 else 28
@@ -121,6 +127,8 @@ def _npy(file: BinaryIO, size: int) -> Optional[str]:
     import ast
 
     head = file.read(12)
+    if len(head) < 12:
+        return "its header is cut off"
     wide = head[6] >= 2
     length = struct.unpack("<I", head[8:12])[0] if wide else struct.unpack("<H", head[8:10])[0]
     start = 12 if wide else 10
