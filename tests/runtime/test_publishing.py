@@ -40,6 +40,7 @@ def around(folder: Path, **more: str) -> dict[str, str]:
     return {"PYTHONPATH": str(SOURCE), "PATH": "/usr/bin:/bin", "VOY_CHECKPOINTS": str(folder), **more}
 
 
+# Also what `python -m bench.resume` does, 200 times.
 def kill_at_random(folder: Path, times: int, seed: int) -> list[int]:
     """The step that each process began at. One that finds a checkpoint that is not whole ends by itself."""
     moments, began = random.Random(seed), []
