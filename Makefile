@@ -36,6 +36,8 @@ unit: $(VENV)/.tested
 
 bench: $(VENV)/.tested
 	bash tests/testbed/install.sh
+	bash bench/data/install.sh
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
 	$(BIN)/python -m bench
 
 docs: $(VENV)/.tested

@@ -1,4 +1,4 @@
-"""`python -m bench.resume`: 200 kills while checkpoints are written; plain `open` beside it; the gap between two pieces."""
+"""`python -m bench.resume`: 200 kills while checkpoints are written, beside plain `open`; the gap of two pieces."""
 
 from __future__ import annotations
 
@@ -30,9 +30,7 @@ while True:
 def published() -> None:
     with tempfile.TemporaryDirectory() as folder:
         began = kill_at_random(Path(folder), KILLS, seed=1)
-    print(
-        f"job.checkpoint.writing: {KILLS} kills, {len(began)} resumes from a whole checkpoint, up to step {began[-1]}"
-    )
+    print(f"job.checkpoint.writing: {KILLS} kills, {len(began)} resumes from a whole checkpoint, to step {began[-1]}")
 
 
 def plain() -> None:

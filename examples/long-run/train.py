@@ -18,6 +18,6 @@ else:
 while state["epoch"] < EPOCHS and not job.should_stop():
     time.sleep(0.2)
     state = {"epoch": state["epoch"] + 1, "weight": state["weight"] * 0.99}
-    with job.checkpoint.writing("epoch-%03d.json" % state["epoch"]) as file:
+    with job.checkpoint.writing(f"epoch-{state['epoch']:03}.json") as file:
         file.write(json.dumps(state).encode())
-    print("epoch %d/%d, weight %.4f" % (state["epoch"], EPOCHS, state["weight"]))
+    print(f"epoch {state['epoch']}/{EPOCHS}, weight {state['weight']:.4f}")

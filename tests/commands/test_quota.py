@@ -146,3 +146,14 @@ def test_files_are_counted_where_no_tool_tells(local: Place) -> None:
 def test_a_folder_that_is_not_there_cannot_be_counted(local: Place) -> None:
     answer = local.voy("quota", "--count", "dta", code=2)
     assert answer.stderr.startswith("error: there is no folder dta\n")
+
+
+def test_before_a_submission_tools_that_hang_are_waited_for_once(
+    tools: SiteCommands, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", tools.path(os.environ["PATH"]))
+    for command in ("diskusage_report", "lumi-quota", "cinQuota", "df"):
+        tools.hang(command)
+    site = Site(name="x", engine="slurm", title="X", storage=Storage(scratch="/tmp"))
+    assert ask(Here(), site, {"USER": "ada"}, Duration(1)) == ()
+    assert sum(len(tools.asked(command)) for command in ("diskusage_report", "lumi-quota", "cinQuota", "df")) <= 2

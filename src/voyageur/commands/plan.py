@@ -27,6 +27,7 @@ def command(as_json: bool, files: bool, only_script: bool, shapes: bool, shape: 
     from voyageur.commands.planning import unset_secrets
     from voyageur.commands.shaping import planned_as
     from voyageur.plan import document
+    from voyageur.show.findings import records
     from voyageur.show.plan import files_text, plan_text
     from voyageur.show.style import columns, has_colours
 
@@ -38,6 +39,8 @@ def command(as_json: bool, files: bool, only_script: bool, shapes: bool, shape: 
         emit_json(
             {
                 **document(plan),
+                "findings": records(planned.findings),
+                "ignored": list(planned.ignored),
                 "script": planned.script,
                 "files": list(selection.files),
                 "left_out": {item.name: item.because for item in selection.left_out},
@@ -48,7 +51,7 @@ def command(as_json: bool, files: bool, only_script: bool, shapes: bool, shape: 
     elif only_script:
         emit(planned.script.rstrip("\n"))
     else:
-        emit(plan_text(plan, planned.script, has_colours(), columns()))
+        emit(plan_text(plan, planned.script, has_colours(), columns(), planned.findings, planned.ignored))
 
 
 def _show_shapes(wish: Wish, as_json: bool) -> None:

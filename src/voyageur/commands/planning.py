@@ -7,16 +7,21 @@ import shutil
 from pathlib import Path, PurePosixPath
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from voyageur import places
 from voyageur.commands import session
 from voyageur.commands.charging import ask_allowance, scratch_of
 from voyageur.commands.checking import check_command, check_site_name, path_notes, site_table_notes
+from voyageur.commands.judging import ignored_rules
+from voyageur.commands.knowing import known_of
 from voyageur.commands.options import Wish
 from voyageur.errors import SpecError
+from voyageur.findings import Finding
 from voyageur.plan import Identity, Plan, Surroundings, draw_identity, folders_for, make_plan, slug_for
 from voyageur.record import Run
 from voyageur.record.create import RunExists, create_run
+from voyageur.rules import Case, Known, judge
 from voyageur.script import render
 from voyageur.site import Site
 from voyageur.snapshot import OwnFiles, Package, gather, own_files, store
@@ -33,6 +38,13 @@ class Planned(Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...]
     plan: Plan
     script: str
+    known: Known = Known()
+    findings: tuple[Finding, ...] = ()
+    ignored: tuple[str, ...] = ()
+
+    @property
+    def case(self) -> Case:
+        return Case(spec=self.spec, site=self.site, plan=self.plan, known=self.known)
 
 
 class Wished(Struct, frozen=True, kw_only=True):
@@ -44,20 +56,29 @@ class Wished(Struct, frozen=True, kw_only=True):
     package: Package
     notes: tuple[str, ...]
     identity: Identity
+    ignored: tuple[str, ...] = ()
 
 
 def plan_from(wish: Wish, site_name: str | None = None) -> Planned:
-    return plan_of(wished_from(wish, site_name))
+    return judged(plan_of(wished_from(wish, site_name)))
+
+
+def judged(planned: Planned) -> Planned:
+    """By the rules of its site. What to do about the findings is for the verb to say."""
+    planned = replace(planned, known=known_of(planned.site, planned.plan, planned.around))
+    return replace(planned, findings=judge(planned.case, planned.ignored))
 
 
 def plan_of(wished: Wished, spec: Spec | None = None) -> Planned:
     """`spec` is another shape of the same wish."""
     around, package, notes = wished.around, wished.package, wished.notes
-    return _planned(spec or wished.spec, wished.site, around, package, notes, wished.identity)
+    planned = _planned(spec or wished.spec, wished.site, around, package, notes, wished.identity)
+    return replace(planned, ignored=wished.ignored)
 
 
 def wished_from(wish: Wish, site_name: str | None = None) -> Wished:
     spec = _read(wish, site_name)
+    ignored = ignored_rules(wish, spec)
     identity = draw_identity(slug_for(spec))
     check_site_name(spec)
     site = session.choose_site(spec.site)
@@ -69,7 +90,7 @@ def wished_from(wish: Wish, site_name: str | None = None) -> Wished:
         *path_notes(spec, site, around, session.environment()),
         *package.selection.notes,
     )
-    return Wished(spec=spec, site=site, around=around, package=package, notes=notes, identity=identity)
+    return Wished(spec=spec, site=site, around=around, package=package, notes=notes, identity=identity, ignored=ignored)
 
 
 def _read(wish: Wish, site_name: str | None) -> Spec:

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from voyageur.commands import session
 from voyageur.commands.options import Wish
-from voyageur.commands.planning import Planned, Wished, plan_from, plan_of, wished_from
+from voyageur.commands.planning import Planned, Wished, judged, plan_from, plan_of, wished_from
 from voyageur.errors import SiteError, SpecError, VoyageurError
 from voyageur.plan import Cost, decide_cost
 from voyageur.plan.shapes import Alternative, alternatives, with_changes
@@ -81,7 +81,7 @@ def plan_shape(wish: Wish, name: str) -> Planned:
     if shaped.alternative.pieces > 1:
         raise _no_chains_yet(shaped.alternative)
     assert shaped.planned
-    return shaped.planned
+    return judged(shaped.planned)
 
 
 def _no_such_shape(name: str, names: list[str]) -> VoyageurError:

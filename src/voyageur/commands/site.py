@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from voyageur.commands.lazy import Lazy
+from voyageur.show.output import emit
 
 SUBVERBS = {
     "list": "all profiles: in production or retired, and how old their facts are",
@@ -14,9 +15,10 @@ SUBVERBS = {
     "probe": "what this cluster says of itself, beside its profile",
 }
 
-_STORY = """Clusters: what is known of them, and what this one is."""
 
-
-@click.group("site", cls=Lazy, verbs=SUBVERBS, prefix="site_", called="subverb", help=_STORY)
-def command() -> None:
-    pass
+@click.group("site", cls=Lazy, verbs=SUBVERBS, prefix="site_", called="subverb", invoke_without_command=True)
+@click.pass_context
+def command(context: click.Context) -> None:
+    """Clusters: what is known of them, and what this one is."""
+    if context.invoked_subcommand is None:
+        emit(context.get_help())

@@ -23,7 +23,7 @@ def command(names: tuple[str, ...], timeline: bool, everything: bool, as_json: b
     if not names:
         show_runs(everything, as_json)
         return
-    from voyageur.show.progress import timeline as line_of_time
+    from voyageur.show.timeline import timeline as line_of_time
 
     runs = session.runs()
     looked = [runs.look(runs.find(name)) for name in names]

@@ -17,13 +17,16 @@ from voyageur.show.output import aside, emit, emit_json
 @shape_option
 def command(as_json: bool, shape: str | None, **typed: Any) -> None:
     """Submit a command to Slurm; prints the run's id and returns at once."""
-    from voyageur.commands import session
+    from voyageur.commands import etiquette, session
+    from voyageur.commands.judging import refuse_errors, warn
     from voyageur.commands.planning import make_run
     from voyageur.commands.shaping import planned_as
     from voyageur.record import State, Verdict
 
     planned = planned_as(Wish(**typed), shape)
+    refuse_errors(planned.findings, planned.site)
     session.check_can_submit(planned.site)
+    etiquette.pause_before_submit(planned.site)
     run = make_run(planned)
     try:
         job = session.engine_for(planned.site).submit(run)
@@ -33,6 +36,7 @@ def command(as_json: bool, shape: str | None, **typed: Any) -> None:
     session.runs().remember(run.reread(), Verdict(state=State.PENDING))
     for note in planned.plan.notes:
         aside(f"note: {note}")
+    warn(planned.findings)
     if as_json:
         emit_json(
             {

@@ -71,7 +71,7 @@ def _check_no_doubles(listings: Sequence[Listing], paths: Sequence[str]) -> None
                 seen.setdefault(whole, path)
     if doubles:
         raise SpecError(
-            f"{len(doubles)} names are in several sources",
+            "two files of one name" if len(doubles) == 1 else f"{len(doubles)} names stand for two files each",
             facts=[*doubles[:SHOWN], *(["..."] if len(doubles) > SHOWN else [])],
             hint="pack the folder above them, or each into a pack of its own",
         )

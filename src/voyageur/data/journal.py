@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import struct
 import zlib
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import BinaryIO, NamedTuple
 
 _GROUP = struct.Struct("<II")  # length and crc of what follows
 _MEMBER = struct.Struct("<QQQqQIIHc")
@@ -36,22 +36,20 @@ class Journal:
         self.path = path
         self._asked = asked
         self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        self._end = 0
 
-    def fileno(self) -> int:
-        return self._descriptor
+    def is_ours(self) -> bool:
+        """Whether an earlier packing was asked for the same."""
+        start = _GROUP.pack(len(self._asked), zlib.crc32(self._asked)) + self._asked
+        return os.pread(self._descriptor, len(start), 0) == start
 
     def groups(self) -> Iterator[tuple[int, list[Done]]]:
         """What an earlier packing noted, if the same was asked of it; with each group, where it ends."""
+        if not self.is_ours():
+            return
         with open(self.path, "rb") as file:
-            start = file.read(_GROUP.size)
-            if not self._is_ours(start, file.read(len(self._asked))):
-                return
-            while body := _group(file.read(_GROUP.size), file.read):
+            file.seek(_GROUP.size + len(self._asked))
+            while body := _group(file):
                 yield file.tell(), list(_members(body))
-
-    def _is_ours(self, start: bytes, asked: bytes) -> bool:
-        return start == _GROUP.pack(len(self._asked), zlib.crc32(self._asked)) and asked == self._asked
 
     def cut(self, end: int) -> None:
         """Forgets what came after; from 0 it begins anew."""
@@ -60,7 +58,7 @@ class Journal:
         if not end:
             write_all(self._descriptor, _GROUP.pack(len(self._asked), zlib.crc32(self._asked)) + self._asked)
 
-    def append(self, members: list[Done]) -> None:
+    def append(self, members: Iterable[Done]) -> None:
         body = b"".join(_packed(member) for member in members)
         write_all(self._descriptor, _GROUP.pack(len(body), zlib.crc32(body)) + body)
 
@@ -73,11 +71,12 @@ def write_all(descriptor: int, content: bytes) -> None:
         content = content[os.write(descriptor, content) :]
 
 
-def _group(start: bytes, read: object) -> bytes:
+def _group(file: BinaryIO) -> bytes:
+    start = file.read(_GROUP.size)
     if len(start) < _GROUP.size:
         return b""
     length, crc = _GROUP.unpack(start)
-    body: bytes = read(length)  # type: ignore[operator]
+    body = file.read(length)
     return body if len(body) == length and zlib.crc32(body) == crc else b""
 
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 
+from voyageur.data.crew import Crew
 from voyageur.job.data.folder import in_order
 
-HANDS = 32
 SPECIAL = "sockets, devices and pipes"
 OUTSIDE = "symbolic links that lead outside"
 NOWHERE = "symbolic links to nothing"
@@ -65,19 +64,16 @@ def list_folder(root: bytes, *, follow: bool = False, without: frozenset[bytes] 
     """`without`: paths below the root that are not looked at, such as the pack itself."""
     listing = Listing()
     inside = os.path.realpath(root)
-    with ThreadPoolExecutor(HANDS, "list") as pool:
-        waiting: dict[Future[_Seen], bytes] = {pool.submit(_look, root, inside, b"", frozenset(), follow): b""}
-        while waiting:
-            done, _ = wait(waiting, return_when=FIRST_COMPLETED)
-            for future in done:
-                folder = waiting.pop(future)
-                try:
-                    seen = future.result()
-                except OSError as problem:
-                    listing.problems.append((folder, problem.strerror or str(problem)))
-                    continue
-                for below in _take(listing, folder, seen, without):
-                    waiting[pool.submit(_look, root, inside, below, seen.above, follow)] = below
+    crew: Crew[_Seen] = Crew()
+    crew.ask(b"", _look, root, inside, b"", frozenset(), follow)
+    for folder, answer in crew:
+        try:
+            seen = answer.result()
+        except OSError as problem:
+            listing.problems.append((folder, problem.strerror or str(problem)))
+            continue
+        for below in _take(listing, folder, seen, without):
+            crew.ask(below, _look, root, inside, below, seen.above, follow)
     return listing
 
 
@@ -129,13 +125,13 @@ def _look_at_link(seen: _Seen, entry: os.DirEntry[bytes], inside: bytes, folder:
         seen.left_out.append((SPECIAL, entry.name))
     else:
         target = os.readlink(entry.path)
-        if _stays(target, folder) and _is_below(os.path.realpath(entry.path), inside):
+        if stays(target, folder) and _is_below(os.path.realpath(entry.path), inside):
             seen.links[entry.name] = target
         else:
             seen.left_out.append((OUTSIDE, entry.name))
 
 
-def _stays(target: bytes, folder: bytes) -> bool:
+def stays(target: bytes, folder: bytes) -> bool:
     """As it is written, it leads nowhere above the root: so it leads nowhere else where the pack is unpacked."""
     way = os.path.normpath(os.path.join(folder, target))
     return not target.startswith(b"/") and way != b".." and not way.startswith(b"../")

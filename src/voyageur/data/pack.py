@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from voyageur.data.entries import Entries
 from voyageur.data.errors import PackError, told, told_name
@@ -22,7 +23,7 @@ Listed = Callable[[int], None]  # how many there will be
 def pack(
     sources: Sequence[str], out: str, *, shard: int, follow: bool, force: bool, listed: Listed, done: Told
 ) -> Report:
-    _check(sources, out, shard, force)
+    _check(sources, out)
     asked = {
         "format": _FORMAT,
         "sources": [os.path.abspath(path) for path in sources],
@@ -33,24 +34,37 @@ def pack(
         part = PartFolder(out, asked)
     except OSError as problem:
         raise PackError(f"{out} cannot be made: {problem.strerror}", facts=[os.path.dirname(out) or "."]) from None
+    with contextlib.closing(part), told(), _kept(part, out):
+        if part.is_whole():
+            return _finished(part)
+        if not force:
+            _check_free(out, part)
+        return _pack(part, sources, out, shard, follow, listed, done)
+
+
+@contextlib.contextmanager
+def _kept(part: PartFolder, out: str) -> Iterator[None]:
     try:
-        with told():
-            return _finished(part) if part.is_whole() else _pack(part, sources, out, shard, follow, listed, done)
-    except OSError as problem:
+        yield
+    except (OSError, ChildProcessError) as problem:
         facts = [f"what is packed so far is kept in {part.path}"]
         hint = "make room, then the same command goes on where it was"
-        raise PackError(f"{out} cannot be written: {problem.strerror}", facts=facts, hint=hint) from None
+        raise PackError(f"{out} cannot be written: {problem.strerror or problem}", facts=facts, hint=hint) from None
 
 
-def _check(sources: Sequence[str], out: str, shard: int, force: bool) -> None:
+def _check(sources: Sequence[str], out: str) -> None:
     for path in sources:
         if not os.path.exists(path):
             raise SpecError(f"there is no {path}", hint="its path counts from the folder you are in")
     if not out.endswith(".tar"):
         what = "packs are not compressed" if out.endswith((".gz", ".bz2", ".xz", ".zst", ".tgz")) else "a pack is a tar"
         raise SpecError(f"{out} does not end in .tar", facts=[what], hint=f"`voy data pack {sources[0]} NAME.tar`")
+
+
+def _check_free(out: str, part: PartFolder) -> None:
     there = [path for path in (out, out + SUFFIX) if os.path.exists(path)]
-    if there and not force:
+    if there:
+        part.remove()
         raise SpecError(f"there is a {there[0]} already", hint="`--force` packs anew, and replaces it when it is whole")
 
 
@@ -93,7 +107,7 @@ def _finished(part: PartFolder) -> Report:
     about = part.facts()
     problems = [(name.encode(), reason) for name, reason in about["problems"]]
     size = sum(archive["size"] for archive in about["archives"])
-    report = Report(size=size, members=about["members"], problems=problems)
+    report = Report(size=size, members=about["members"] + about["others"], problems=problems)
     report.left_out.update(about["left_out"])
     report.paths = part.publish()
     return report

@@ -11,12 +11,14 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from itertools import islice
 
+from voyageur.data.crew import HANDS
 from voyageur.data.entries import Entries, Entry
 from voyageur.data.journal import MISSED, Done
 from voyageur.data.part import PartFolder
-from voyageur.data.reading import HANDS, Batches, Part, open_large, plain_mode, read_piece
+from voyageur.data.reading import Batches, Read, Reader, open_large, plain_mode, read_piece
 from voyageur.data.sources import Changed, Origin, Reading
-from voyageur.data.writing import Shelf, write_at
+from voyageur.data.workers import Workers
+from voyageur.data.writing import Content, Shelf, write_at
 from voyageur.job.data import tar
 from voyageur.job.data.index import Builder
 
@@ -51,82 +53,92 @@ class Packing:
         self._shelf = Shelf(part.path, part.name, shard)
         self._journal = part.journal
         self._builder = Builder()
-        self._writes: deque[tuple[Future[None], list[Done]]] = deque()
+        self._others = 0  # links, and folders with nothing in them
+        self._writes: deque[tuple[Future[None], Future[None], Sequence[Done], int | None]] = deque()
         self.report = report
 
     def run(self) -> None:
         with contextlib.ExitStack() as stack:
+            self._workers = stack.enter_context(contextlib.closing(Workers(Reader(self._origins))))
             self._readers = stack.enter_context(_Pool(HANDS, "read"))
             # one: a file system lets only one at a time write into a file
             self._writer = stack.enter_context(_Pool(1, "write"))
+            self._hasher = stack.enter_context(_Pool(1, "hash"))
             self._go_on()
-            for batch in Batches(self._readers, self._origins, self._entries):
-                self._take(batch.parts)
-                if batch.large:
-                    self._take_large(batch.large)
-            self._settle(0)
+            for read in Batches(self._workers, self._entries):
+                self._take(read)
+                if read.large:
+                    self._take_large(read.large)
+            self._settle()
 
     def finish(self, **about: object) -> list[bytes]:
         """The pieces of the index."""
         archives = self._shelf.finish()
         self.report.size = sum(archive.size for archive in archives)
-        self.report.members = len(self._builder)
-        return self._builder.parts(archives, self._shelf.chunks, members=len(self._builder), **about)
+        self.report.members = len(self._builder) + self._others
+        return self._builder.parts(archives, self._shelf.chunks, others=self._others, **about)
 
     # ── small files, many at once ──
 
-    def _take(self, parts: list[Part]) -> None:
+    def _take(self, read: Read) -> None:
+        content, at, written = self._workers.content(read.slot, read.batch.size), 0, 0
         group: list[Done] = []
-        pieces: list[bytes | memoryview] = []
-        start = self._shelf.size
-        for part in parts:
-            if self._shelf.is_full_before(part.entry.name):
-                self._write(pieces, start, group)
-                self._settle(0)
-                self._shelf.begin_next()
-                pieces, group, start = [], [], 0
-            group.append(self._place(part))
-            pieces += part.pieces
-        self._write(pieces, start, group)
-        self._settle(_WRITES_AHEAD)
-
-    def _place(self, part: Part) -> Done:
-        entry, start, number = part.entry, self._shelf.size, self._shelf.number
-        if part.problem:
-            return self._miss(entry, part.problem)
-        self._shelf.take(part.pieces)
-        offset, end = start + part.header, self._shelf.size
-        done = Done(entry.name, start, offset, part.size, part.stamp.moment, end, part.crc, number, entry.kind)
-        self._count(done)
-        return done
+        for entry, part in zip(read.entries, read.batch.parts, strict=False):  # the rest comes later
+            here = self._shelf.size + at - written
+            if part.problem:
+                group.append(self._miss(entry, part.problem))
+                continue
+            if self._shelf.is_full_before(entry.name, here):
+                self._append(content[written:at], group)
+                self._begin_next()
+                group, written, here = [], at, 0
+            at += part.length
+            end = self._shelf.size + at - written
+            header, size, crc, moment, _ = part
+            number = self._shelf.number
+            group.append(Done(entry.name, here, here + header, size, moment, end, crc, number, entry.kind))
+            self._count(group[-1])
+        self._append(content[written:at], group, read.slot)
+        self._told(len(read.batch.parts), at)
 
     def _miss(self, entry: Entry, reason: str) -> Done:
         self.report.problems.append((entry.name, reason))
-        self._told(1, 0)
         return Done(entry.name, 0, 0, 0, 0, 0, 0, self._shelf.number, MISSED)
 
     def _count(self, done: Done) -> None:
         if done.kind == tar.FILE:
             self._builder.add(done.name, done.offset, done.size, done.crc, done.archive)
-        self._told(1, done.end - done.start)
+        else:
+            self._others += 1
 
-    def _write(self, pieces: list[bytes | memoryview], start: int, group: list[Done]) -> None:
-        if group:
-            self._writes.append((self._writer.submit(write_at, self._shelf.descriptor, pieces, start), group))
+    def _append(self, content: Content, group: Sequence[Done] = (), slot: int | None = None) -> None:
+        shelf = self._shelf
+        written = self._writer.submit(write_at, shelf.descriptor, content, shelf.size)
+        self._writes.append((written, self._hasher.submit(shelf.digests.update, content), group, slot))
+        shelf.size += len(content)
+        self._settle(_WRITES_AHEAD)
 
-    def _settle(self, left: int) -> None:
+    def _settle(self, left: int = 0) -> None:
         """Waits until all but so many are written, and notes them."""
         while len(self._writes) > left:
-            future, group = self._writes.popleft()
-            future.result()
-            self._journal.append(group)
+            written, hashed, group, slot = self._writes.popleft()
+            written.result()
+            hashed.result()
+            if slot is not None:
+                self._workers.give_back(slot)
+            if group:
+                self._journal.append(group)
+
+    def _begin_next(self) -> None:
+        self._settle()
+        self._shelf.begin_next()
 
     # ── large files, piece by piece ──
 
     def _take_large(self, entry: Entry) -> None:
-        if self._shelf.is_full_before(entry.name):
-            self._settle(0)
-            self._shelf.begin_next()
+        if self._shelf.is_full_before(entry.name, self._shelf.size):
+            self._begin_next()
+        self._settle()
         for left in reversed(range(_TIMES)):
             before = self._shelf.size, self._shelf.digests.copy()
             try:
@@ -134,12 +146,13 @@ class Packing:
                     done = self._copy(entry, reading)
                 break
             except Changed as problem:
-                self._settle(0)
+                self._settle()
                 self._shelf.size, self._shelf.digests = before
                 if not left:
                     done = self._miss(entry, str(problem))
-        self._settle(0)
+        self._settle()
         self._journal.append([done])
+        self._told(1, done.end - done.start)
 
     def _copy(self, entry: Entry, reading: Reading) -> Done:
         start, size, moment = self._shelf.size, reading.stamp.size, reading.stamp.moment
@@ -155,12 +168,6 @@ class Packing:
         done = Done(entry.name, start, offset, size, moment, end, crc, self._shelf.number, tar.FILE)
         self._count(done)
         return done
-
-    def _append(self, piece: bytes | memoryview) -> None:
-        start = self._shelf.size
-        self._shelf.take([piece])
-        self._writes.append((self._writer.submit(write_at, self._shelf.descriptor, [piece], start), []))
-        self._settle(_WRITES_AHEAD)
 
     def _pieces(self, reading: Reading, size: int) -> Iterator[bytes | memoryview]:
         starts = iter(range(0, size, _PIECE))
@@ -237,10 +244,14 @@ class Packing:
             if done.kind == MISSED:
                 self._miss(Entry(done.name), "it could not be read")
                 continue
-            if self._shelf.is_full_before(done.name):
+            if self._shelf.is_full_before(done.name, self._shelf.size):
                 self._shelf.begin_next()
-            self._shelf.take([self._shelf.read(done.archive, done.start, done.end - done.start)])
+            assert (self._shelf.number, self._shelf.size) == (done.archive, done.start)
+            self._shelf.digests.update(self._shelf.read(done.archive, done.start, done.end - done.start))
+            self._shelf.size = done.end
             self._count(done)
+            self._told(0, done.end - done.start)
+        self._told(len(group), 0)
         self.report.went_on_at += len(group)
 
 

@@ -20,8 +20,10 @@ class PartFolder:
     def __init__(self, out: str, asked: object) -> None:
         self._folder, self.name = os.path.split(os.path.abspath(out))
         self.path = os.path.join(self._folder, f".{self.name}.part")
-        os.makedirs(self.path, mode=0o700, exist_ok=True)
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(self.path, 0o700)
         self.journal = Journal(os.path.join(self.path, "journal"), json.dumps(asked, sort_keys=True).encode())
+        self._lock_file = os.open(os.path.join(self.path, "lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         self._lock()
 
     @property
@@ -29,9 +31,11 @@ class PartFolder:
         return self.name + SUFFIX
 
     def _lock(self) -> None:
+        """Of the kind that the processes which read files do not inherit: they may outlive a kill for a moment."""
         try:
-            fcntl.flock(self.journal.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+            fcntl.lockf(self._lock_file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except (BlockingIOError, PermissionError):
+            self.close()
             raise RunError(f"another `voy data pack` is at work on {self.name}", facts=[self.path]) from None
         except OSError:
             return  # a file system without locks
@@ -42,7 +46,7 @@ class PartFolder:
 
     def is_whole(self) -> bool:
         """An earlier packing was stopped while it moved the pack to its name."""
-        return os.path.exists(os.path.join(self.path, self.index))
+        return self.journal.is_ours() and os.path.exists(os.path.join(self.path, self.index))
 
     def complete(self, index: Sequence[bytes]) -> None:
         def write(temporary: str) -> None:
@@ -66,5 +70,8 @@ class PartFolder:
         return [os.path.join(self._folder, name) for name in names]
 
     def remove(self) -> None:
-        self.journal.close()
         shutil.rmtree(self.path)
+
+    def close(self) -> None:
+        self.journal.close()
+        os.close(self._lock_file)

@@ -29,10 +29,7 @@ class Stamp(NamedTuple):
     moment: int
 
 
-class Content(NamedTuple):
-    data: bytes | memoryview
-    mode: int
-    stamp: Stamp
+Content = tuple[bytes | memoryview, int, int]  # the contents, the mode, and the stamp's moment
 
 
 class Changed(Exception):
@@ -77,14 +74,12 @@ class Folder:
         return _stamp(os.stat(self._root + name))
 
     def fetch(self, name: bytes) -> Content | None:
-        for left in reversed(range(_TIMES)):
+        for _ in range(_TIMES - 1):
             try:
                 return self._fetch(name)
             except Changed:
-                if not left:
-                    raise
                 time.sleep(0.01)  # whoever writes it may be done soon
-        return None
+        return self._fetch(name)
 
     def _fetch(self, name: bytes) -> Content | None:
         descriptor = _open(self._root + name)
@@ -99,7 +94,7 @@ class Folder:
             if len(data) < size:
                 data += _rest(descriptor, size + 1 - len(data))
             _check_same(status, os.fstat(descriptor), len(data))
-            return Content(data, status.st_mode, _stamp(status))
+            return data, status.st_mode, status.st_mtime_ns
         finally:
             os.close(descriptor)
 
@@ -126,7 +121,7 @@ def _stamp(status: os.stat_result) -> Stamp:
 
 
 def _check_same(before: os.stat_result, after: os.stat_result, read: int) -> None:
-    if read != before.st_size or _stamp(before) != _stamp(after):
+    if not read == before.st_size == after.st_size or before.st_mtime_ns != after.st_mtime_ns:
         raise Changed("it changed while it was read")
 
 
@@ -185,7 +180,7 @@ class Archive:
 
     def fetch(self, name: bytes) -> Content | None:
         stamp = self.stamp(name)
-        return Content(self._pack.view(name), 0o644, stamp) if stamp.size < LARGE else None
+        return (self._pack.view(name), 0o644, stamp.moment) if stamp.size < LARGE else None
 
     def open(self, name: bytes) -> Reading:
         return _Member(self._pack.view(name), self.stamp(name))

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Sequence
 
 from voyageur.job.data import tar
 from voyageur.job.data.index import CHUNK, Archive, digest_of, sample_of
 
-Pieces = Sequence[bytes | memoryview]
-
-_AT_ONCE = 1000  # the system takes 1024 pieces in one call
+Content = bytes | memoryview
 
 
 class Digests:
@@ -22,7 +19,7 @@ class Digests:
         self._current = hashlib.sha256()
         self._filled = 0
 
-    def update(self, piece: bytes | memoryview) -> None:
+    def update(self, piece: Content) -> None:
         room = CHUNK - self._filled
         if len(piece) < room:
             self._current.update(piece)
@@ -44,18 +41,11 @@ class Digests:
         return [*self.done, self._current.digest()] if self._filled else self.done
 
 
-def write_at(descriptor: int, pieces: Pieces, offset: int) -> None:
-    for start in range(0, len(pieces), _AT_ONCE):
-        offset += _write_some(descriptor, list(pieces[start : start + _AT_ONCE]), offset)
-
-
-def _write_some(descriptor: int, pieces: list[bytes | memoryview], offset: int) -> int:
-    length = sum(map(len, pieces))
-    written = os.pwritev(descriptor, pieces, offset)
-    while written < length:  # a full disk takes a part of it, and says so the next time
-        rest = b"".join(pieces)[written:]
-        written += os.pwrite(descriptor, rest, offset + written)
-    return length
+def write_at(descriptor: int, content: Content, offset: int) -> None:
+    view = memoryview(content)
+    while len(view):  # a full disk takes a part of it, and says so the next time
+        written = os.pwrite(descriptor, view, offset)
+        view, offset = view[written:], offset + written
 
 
 class Shelf:
@@ -83,21 +73,17 @@ class Shelf:
         self.size = 0
         self.digests = Digests()
 
-    def is_full_before(self, name: bytes) -> bool:
+    def is_full_before(self, name: bytes, size: int) -> bool:
         """A shard ends with the sample that fills it; samples are never torn apart."""
+        if not self._shard:
+            return False
         sample, before = sample_of(name), self._sample
         self._sample = sample
-        return bool(self._shard) and self.size >= self._shard and sample != before
+        return size >= self._shard and sample != before
 
     def begin_next(self) -> None:
         self._end()
         self._begin()
-
-    def take(self, pieces: Pieces) -> None:
-        """Counts them in; they are written elsewhere."""
-        for piece in pieces:
-            self.digests.update(piece)
-            self.size += len(piece)
 
     def read(self, number: int, offset: int, size: int) -> bytes:
         """What an earlier packing wrote; shorter where there is nothing."""
@@ -119,8 +105,9 @@ class Shelf:
 
     def _end(self) -> None:
         end = tar.end_of_archive(self.size)
-        write_at(self.descriptor, [end], self.size)
-        self.take([end])
+        write_at(self.descriptor, end, self.size)
+        self.digests.update(end)
+        self.size += len(end)
         os.ftruncate(self.descriptor, self.size)
         os.fsync(self.descriptor)
         status = os.fstat(self.descriptor)

@@ -8,7 +8,7 @@ from voyageur.errors import SiteError, SpecError
 from voyageur.plan.account import decide_account, what_is_left
 from voyageur.plan.chain import chain_notes, decide_chain, in_pieces
 from voyageur.plan.cost import decide_cost
-from voyageur.plan.directives import decide_directives
+from voyageur.plan.directives import decide_directives, gpu_flag
 from voyageur.plan.environment import decide_activation, decide_exports, decide_modules, decide_purge
 from voyageur.plan.folders import decide_folders
 from voyageur.plan.identity import slug_of_command
@@ -97,7 +97,7 @@ def make_plan(
         modules=decide_modules(spec, site),
         purge=decide_purge(site),
         activate=decide_activation(spec, around),
-        launch_words=launch_words(launch.value, shape),
+        launch_words=launch_words(launch.value, shape, gpu_flag(site, shape) if site.request.gpus_in_srun else ""),
         secrets=spec.env.secrets,
         notes=(*notes_on(spec, site, around), *chain_notes(spec, chain), *notes),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import time
 from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
@@ -46,12 +47,18 @@ class Fullness(Struct, frozen=True, kw_only=True):
 
 
 def ask(host: Host, site: Site, environment: Mapping[str, str], patience: Duration = PATIENCE) -> tuple[Quota, ...]:
-    """What is known; nothing where nobody answers."""
-    return look(host, site, environment, patience).quotas
+    """What is known within this time in all: whoever submits must not wait for each file system that hangs."""
+    return look(host, site, environment, patience, in_all=patience).quotas
 
 
-def look(host: Host, site: Site, environment: Mapping[str, str], patience: Duration = PATIENCE) -> Fullness:
-    asked = _Asked(host, patience)
+def look(
+    host: Host,
+    site: Site,
+    environment: Mapping[str, str],
+    patience: Duration = PATIENCE,
+    in_all: Duration | None = None,
+) -> Fullness:
+    asked = _Asked(host, patience, in_all)
     for argv in _site_commands(site, environment):
         if quotas := asked.command(argv):
             return asked.told(quotas)
@@ -67,9 +74,10 @@ def look(host: Host, site: Site, environment: Mapping[str, str], patience: Durat
 class _Asked:
     """Questions that may fail, and why they did."""
 
-    def __init__(self, host: Host, patience: Duration) -> None:
+    def __init__(self, host: Host, patience: Duration, in_all: Duration | None) -> None:
         self.host = host
         self.patience = patience
+        self.deadline = time.monotonic() + in_all.seconds if in_all else None
         self.unread: list[Unread] = []
         self.problems: list[str] = []
 
@@ -78,6 +86,8 @@ class _Asked:
 
     def text(self, argv: Sequence[str]) -> str:
         """An exit code says nothing: that of NERSC's showquota is the number of places that are full."""
+        if self.deadline is not None and time.monotonic() > self.deadline:
+            return ""
         answer = ask_program(self.host, argv, self.patience)
         if answer is None:
             return ""

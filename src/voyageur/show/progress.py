@@ -1,88 +1,77 @@
-"""How far a long run is: one line for its page, and its attempts along a line of time."""
+"""One line on a terminal that tells how far something is; nothing at all where nobody watches."""
 
 from __future__ import annotations
 
+import contextlib
+import sys
 import time
-from datetime import datetime
 
-from voyageur.record import Run, Verdict, age
-from voyageur.record.attempts import Forecast, Tried, attempts_of, forecast, last_beats
-from voyageur.units import Duration
+from voyageur.units import Size
 
-_WIDTH = 48
+_EVERY = 0.2  # seconds
 
 
-def progress_line(run: Run, verdict: Verdict) -> str:
-    """`attempt 2 of about 4 · 37/90 · 12m each · done about Thu 14:00 · 0 lost`; empty where nothing is known."""
-    now = time.time()
-    found = forecast(run, now)
-    if found is None:
-        return ""
-    parts = [f"attempt {run.attempt}{_of_about(run, found, verdict)}", _done(found)]
-    if found.per_unit:
-        parts.append(f"{_short(found.per_unit)} each")
-    if found.ends and not verdict.state.is_final and found.done < (found.total or 0):
-        parts.append(f"done about {_moment(found.ends, now)}")
-    parts.append(f"{found.lost:g} lost")
-    return " · ".join(parts)
+class Progress:
+    """`packed 12,345 of 100,000 files · 118.2M · 4,115/s · 39.4M/s · 21s left`"""
+
+    def __init__(self, doing: str, things: str, total: int | None = None, by_size: bool = False) -> None:
+        self._doing, self._things, self.total, self._by_size = doing, things, total, by_size
+        self._watched = sys.stderr.isatty()
+        self._begin = self._next = time.monotonic()
+        self.count = self.size = 0
+        self._width = 0
+
+    def set_total(self, total: int) -> None:
+        self.total = total
+
+    def add(self, count: int, size: int) -> None:
+        self.count += count
+        self.size += size
+        if self._watched and time.monotonic() >= self._next:
+            self._next = time.monotonic() + _EVERY
+            self._draw(self._line())
+
+    def add_size(self, size: int) -> None:
+        self.add(0, size)
+
+    def _line(self) -> str:
+        spent = max(time.monotonic() - self._begin, 0.001)
+        parts = [f"{self._doing} {self._so_far()}"]
+        if self.size and not self._by_size:
+            parts.append(str(Size(self.size)))
+        if not self._by_size:
+            parts.append(f"{self.count / spent:,.0f}/s")
+        parts += [f"{Size(int(self.size / spent))}/s"] if self.size else []
+        done = self.size if self._by_size else self.count
+        if self.total and done:
+            parts.append(f"{_left(spent / done * (self.total - done))} left")
+        return " · ".join(parts)
+
+    def _so_far(self) -> str:
+        if self._by_size:
+            return f"{Size(self.size)} of {Size(self.total)}" if self.total else str(Size(self.size))
+        return f"{self.count:,} of {self.total:,} {self._things}" if self.total else f"{self.count:,} {self._things}"
+
+    def _draw(self, line: str) -> None:
+        with contextlib.suppress(OSError):
+            sys.stderr.write(f"\r{line}{' ' * (self._width - len(line))}")
+            sys.stderr.flush()
+        self._width = len(line)
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Takes the line away: the answer comes next."""
+        if self._width:
+            self._draw("")
+            with contextlib.suppress(OSError):
+                sys.stderr.write("\r")
+                sys.stderr.flush()
 
 
-def _of_about(run: Run, found: Forecast, verdict: Verdict) -> str:
-    if verdict.state.is_final or not found.attempts:
-        return ""
-    return f" of about {found.attempts}" if found.attempts > 1 else ""
-
-
-def _done(found: Forecast) -> str:
-    return f"{found.done:g}/{found.total:g}" if found.total else f"{found.done:g}"
-
-
-def _short(seconds: float) -> str:
-    return f"{seconds:.1f}s" if seconds < 10 else str(Duration(round(seconds)))
-
-
-def _moment(then: float, now: float) -> str:
-    form = "%H:%M" if then - now < 20 * 3600 else "%a %H:%M" if then - now < 6 * 86_400 else "%d %b"
-    return datetime.fromtimestamp(then).strftime(form)
-
-
-# ── the line of time ─────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def timeline(run: Run) -> str:
-    """A row for each attempt: when it ran, as a part of the whole; where it began; how it ended."""
-    tried = attempts_of(run)
-    if not tried:
-        return "  no attempt has begun yet"
-    beats, now = last_beats(run), time.time()
-    spans = [(one, one.ended or beats.get(one.number) or _so_far(one, run, now)) for one in tried]
-    start, end = tried[0].started, max(ended for _, ended in spans)
-    scale = _WIDTH / max(1.0, end - start)
-    rows = [_row(one, ended, start, scale) for one, ended in spans]
-    return "\n".join([*rows, f"  {'':>3}  {_clock(start):<{_WIDTH - 8}}{_clock(end):>8}"])
-
-
-def _so_far(one: Tried, run: Run, now: float) -> float:
-    """Of one that goes on, or that nobody has seen the end of."""
-    last = run.last("verdict", "attempt started")
-    over = last is not None and last["event"] == "verdict"
-    return (run.beat or one.started) if over or one.number != run.attempt else now
-
-
-def _row(one: Tried, ended: float, start: float, scale: float) -> str:
-    before = round((one.started - start) * scale)
-    length = max(1, round((ended - one.started) * scale))
-    bar = (" " * min(before, _WIDTH - 1) + "█" * length)[:_WIDTH]
-    return f"  {one.number:>3}  {bar:<{_WIDTH}}  {_story(one, ended)}"
-
-
-def _story(one: Tried, ended: float) -> str:
-    begun = f"from {one.begins_from}" if one.begins_from else "from the beginning"
-    passed = f" ({', '.join(one.passed_over)} damaged)" if one.passed_over else ""
-    done = one.progress.get("done")
-    reached = f", reached {done:g}" if done is not None else ""
-    return f"{age(ended - one.started)} on {one.node}: {begun}{passed}{reached}, {one.end or 'no end written'}"
-
-
-def _clock(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds).strftime("%H:%M:%S")
+def _left(seconds: float) -> str:
+    if seconds < 60:
+        return f"{seconds:.0f}s"
+    minutes = round(seconds / 60)
+    return f"{minutes}m" if minutes < 60 else f"{minutes // 60}h{minutes % 60:02}m"

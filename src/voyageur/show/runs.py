@@ -13,8 +13,8 @@ import msgspec
 
 from voyageur.errors import one_line
 from voyageur.record import Entry, Run, State, Verdict, age
-from voyageur.show.progress import progress_line
 from voyageur.show.style import paint, state_colour, table
+from voyageur.show.timeline import progress_line
 from voyageur.units import Size
 
 

@@ -61,6 +61,7 @@ class Request(Facts, frozen=True, kw_only=True):
     `gpu_flag` is empty where GPUs come with the node unasked; `gpu_flag_per_rank` is said too where each rank has one.
     `launcher` starts ranks where srun does not. `whole_memory` gives all memory of nodes that are given whole.
     `default_time` and `default_memory_per_cpu` are what a job gets that asks for nothing.
+    `gpus_in_srun`: GPUs must be said to srun, too.
     """
 
     account: Policy = Policy.OPTIONAL
@@ -79,6 +80,7 @@ class Request(Facts, frozen=True, kw_only=True):
     gpu_type: Policy = Policy.OPTIONAL
     forbidden: tuple[str, ...] = ()
     extra: tuple[str, ...] = ()
+    gpus_in_srun: bool = False
     launcher: str | None = None
     modules_first: bool = False
     whole_memory: str | None = None

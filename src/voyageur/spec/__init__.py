@@ -1,11 +1,23 @@
 """What the user wants: read from files, variables and flags, said without naming a cluster."""
 
-from voyageur.spec.model import ChainWish, Checkpoint, Environment, Launch, Project, Resources, Retry, Snapshot, Spec
+from voyageur.spec.model import (
+    ChainWish,
+    Check,
+    Checkpoint,
+    Environment,
+    Launch,
+    Project,
+    Resources,
+    Retry,
+    Snapshot,
+    Spec,
+)
 from voyageur.spec.read import PROJECT_FILE, Given, experiment_names, project_root, read_spec
 
 __all__ = [
     "PROJECT_FILE",
     "ChainWish",
+    "Check",
     "Checkpoint",
     "Environment",
     "Given",

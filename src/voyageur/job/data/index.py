@@ -12,6 +12,7 @@ One file, little-endian, used in place through mmap:
 """
 
 import bisect
+import functools
 import hashlib
 import json
 import mmap
@@ -77,6 +78,7 @@ class Index:
         self.about: Json = json.loads(bytes(part["about"]).decode("utf-8"))
         self.archives = [Archive(**archive) for archive in self.about["archives"]]
         self._members, self._names, self._chunks = part["members"], part["names"], part["chunks"]
+        self._after_about = view[places["members"][0] :]
         self._by_name = part["by_name"].cast("Q")
         self.samples = part["samples"].cast("I")
         self._count = len(self._members) // _MEMBER.size - 1
@@ -92,8 +94,12 @@ class Index:
         return self._count
 
     def place(self, number: int) -> Place:
-        offset, size, _, crc, archive = _MEMBER.unpack_from(self._members, number * _MEMBER.size)
+        offset, size, _, crc, archive = self.record(number)
         return Place(offset, size, crc, archive)
+
+    def record(self, number: int) -> Tuple[Any, ...]:
+        """Offset, size, start of the name, crc, archive: as they are stored, for those who read all day."""
+        return _MEMBER.unpack_from(self._members, number * _MEMBER.size)
 
     def places(self) -> Iterator[Place]:
         for offset, size, _, crc, archive in _MEMBER.iter_unpack(self._members[: self._count * _MEMBER.size]):
@@ -125,6 +131,10 @@ class Index:
         """The members of a sample: from the first to before the last."""
         end = self.samples[number + 1] if number + 1 < len(self.samples) else self._count
         return self.samples[number], end
+
+    def is_whole(self) -> bool:
+        """Whether all of the index is as it was written: it is read through, so nobody asks when a pack is opened."""
+        return bool(zlib.crc32(self._after_about) == self.about.get("crc"))
 
     def members_of(self, archive: int) -> Tuple[int, int]:
         """From the first member of an archive to before its last: archives follow one another."""
@@ -218,16 +228,18 @@ class Builder:
 
     def parts(self, archives: Iterable[Archive], chunks: Iterable[bytes] = (), **about: Any) -> List[bytes]:
         """The file's bytes, in pieces."""
-        facts = {"archives": [archive._asdict() for archive in archives], **about}
-        text = json.dumps(facts, sort_keys=True).encode("utf-8")
         pieces = [
-            text + bytes(-len(text) % 8),
+            b"",
             bytes(self._members + _MEMBER.pack(0, 0, len(self._names), 0, 0)),
             bytes(self._names) + bytes(-len(self._names) % 8),
             array("Q", sorted(self._by_name)).tobytes(),
             self._samples.tobytes() + bytes(-4 * len(self._samples) % 8),
             b"".join(chunks),
         ]
+        crc = functools.reduce(lambda crc, piece: zlib.crc32(piece, crc), pieces, 0)
+        facts = {"archives": [archive._asdict() for archive in archives], "members": len(self), "crc": crc, **about}
+        text = json.dumps(facts, sort_keys=True).encode("utf-8")
+        pieces[0] = text + bytes(-len(text) % 8)
         lengths = [len(piece) for piece in pieces]
         lengths[0], lengths[2], lengths[4] = len(text), len(self._names), 4 * len(self._samples)
         return [_head(pieces, lengths), *pieces]

@@ -18,7 +18,7 @@ THREADS = 4
 
 Told = Callable[[int], None]
 
-WORDS = {tar.LINK: "symbolic links", tar.SPARSE: "sparse files", tar.OTHER: "devices and other special files"}
+WORDS = {tar.SPARSE: "sparse files", tar.OTHER: "devices and other special files"}
 
 
 def plain(name: bytes) -> bytes:
@@ -34,6 +34,7 @@ class Indexing:
     def __init__(self) -> None:
         self.builder = Builder()
         self.left_out: Count[str] = Counter()
+        self.others = 0  # folders and links: no samples, but they are unpacked
         self._archives = 0
         self._places: Optional[Dict[bytes, Place]] = None  # only once there are hard links
 
@@ -43,7 +44,9 @@ class Indexing:
                 self._add(member.name, Place(member.offset, member.size, crc_of(member), self._archives))
             elif member.kind == tar.HARD_LINK:
                 self._add_hard_link(member)
-            elif member.kind != tar.FOLDER:
+            elif member.kind == tar.FOLDER or member.kind == tar.LINK:
+                self.others += 1
+            else:
                 self.left_out[WORDS[member.kind]] += 1
         self._archives += 1
 
@@ -70,7 +73,7 @@ def index_in_memory(source: Source) -> Index:
     archive = Archive(os.path.basename(source.path), source.size, source.mtime_ns, "")
     if not len(indexing.builder):
         raise holds_nothing(source.path, indexing.left_out)
-    parts = indexing.builder.parts([archive], left_out=dict(indexing.left_out))
+    parts = indexing.builder.parts([archive], others=indexing.others, left_out=dict(indexing.left_out))
     return Index(b"".join(parts), source.path)
 
 
@@ -97,7 +100,7 @@ def index_archives(paths: Sequence[str], told: Told = lambda size: None) -> List
         chunks += found
     if not len(indexing.builder):
         raise holds_nothing(", ".join(paths), indexing.left_out)
-    return indexing.builder.parts(archives, chunks, left_out=dict(indexing.left_out))
+    return indexing.builder.parts(archives, chunks, others=indexing.others, left_out=dict(indexing.left_out))
 
 
 class _Ahead:

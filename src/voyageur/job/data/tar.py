@@ -1,7 +1,8 @@
 """The blocks of a tar: made the same way every time, and read whoever made them (POSIX, GNU, old ones)."""
 
+import functools
 import re
-from typing import Dict, Iterator, List, NamedTuple, Optional, Tuple, Union
+from typing import Dict, Iterator, NamedTuple, Optional, Tuple, Union
 
 from voyageur.job.data.errors import BrokenPack, NotAPack
 
@@ -24,7 +25,6 @@ class Member(NamedTuple):
     size: int
     kind: bytes
     target: bytes = b""  # of a link
-    mode: int = 0o644
 
 
 # ── making ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -41,19 +41,56 @@ def end_of_archive(size: int) -> bytes:
 
 def header(name: bytes, size: int, mode: int = 0o644, kind: bytes = FILE, target: bytes = b"") -> bytes:
     """One block in the usual case; three or more when the name or the size do not fit into one."""
+    if len(name) <= 100 and size <= _LONGEST_SIZE and not target:
+        return _simple(name, size, mode, kind)
     split = _split(name)
-    if split and size <= _LONGEST_SIZE and len(target) <= 100:
-        return _block(split[1], split[0], size, mode, kind, target)
-    facts = []
-    if not split:
-        facts.append((b"path", name))
-    if len(target) > 100:
-        facts.append((b"linkpath", target))
+    prefix, last = split or (b"", name[:100])
+    before = _before(b"" if split else name, size, target)
+    return before + _block(last, prefix, min(size, _LONGEST_SIZE), mode, kind, target[:100])
+
+
+def _before(name: bytes, size: int, target: bytes) -> bytes:
+    """What does not fit. POSIX has it in UTF-8; for names that are none, GNU's way is understood everywhere."""
+    facts, blocks = [], b""
+    for key, kind, text in ((b"path", b"L", name), (b"linkpath", b"K", target if len(target) > 100 else b"")):
+        if text and _is_utf8(text):
+            facts.append((key, text))
+        elif text:
+            blocks += (
+                _block(b"././@LongLink", b"", len(text) + 1, 0o644, kind, b"") + text + b"\0" + padding(len(text) + 1)
+            )
     if size > _LONGEST_SIZE:
         facts.append((b"size", b"%d" % size))
-    body = _extended(facts)
-    before = _block(b"PaxHeader", b"", len(body), 0o644, b"x", b"") + body + padding(len(body))
-    return before + _block(name[:100], b"", min(size, _LONGEST_SIZE), mode, kind, target[:100])
+    if facts:
+        body = b"".join(_fact(key, value) for key, value in facts)
+        blocks = _block(b"PaxHeader", b"", len(body), 0o644, b"x", b"") + body + padding(len(body)) + blocks
+    return blocks
+
+
+def _is_utf8(text: bytes) -> bool:
+    try:
+        text.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _simple(name: bytes, size: int, mode: int, kind: bytes) -> bytes:
+    """A million of these are made: what is the same in all of them is added up once."""
+    front, back, total = _same_in_all(mode, kind)
+    digits = b"%011o" % size
+    total += sum(name) + sum(digits)
+    return b"%s%s%s%s%06o\0 %s" % (name.ljust(100, b"\0"), front, digits, _TIME, total, back)
+
+
+_TIME = b"\0%011o\0" % MOMENT
+
+
+@functools.lru_cache(maxsize=None)
+def _same_in_all(mode: int, kind: bytes) -> Tuple[bytes, bytes, int]:
+    block = _block(b"", b"", 0, mode, kind, b"")
+    front, back = block[100:124], block[156:]
+    return front, back, sum(front) + sum(_TIME) + 8 * 32 + sum(back)
 
 
 def _split(name: bytes) -> Optional[Tuple[bytes, bytes]]:
@@ -62,16 +99,6 @@ def _split(name: bytes) -> Optional[Tuple[bytes, bytes]]:
         return b"", name
     cut = name.find(b"/", len(name) - 101, 156)
     return (name[:cut], name[cut + 1 :]) if 0 < cut < len(name) - 1 else None
-
-
-def _extended(facts: List[Tuple[bytes, bytes]]) -> bytes:
-    """POSIX wants UTF-8 in these records, unless they say that they hold plain bytes."""
-    try:
-        for _, value in facts:
-            value.decode("utf-8")
-    except UnicodeDecodeError:
-        facts = [(b"hdrcharset", b"BINARY"), *facts]
-    return b"".join(_fact(key, value) for key, value in facts)
 
 
 def _fact(key: bytes, value: bytes) -> bytes:
@@ -103,7 +130,8 @@ _COMPRESSED = (
 
 
 def compression(start: bytes) -> Optional[str]:
-    return next((name for magic, name in _COMPRESSED if start.startswith(magic)), None)
+    """Of a file that starts like this; a tar may start like anything, with the name of its first member."""
+    return None if is_header(start) else next((name for magic, name in _COMPRESSED if start.startswith(magic)), None)
 
 
 def is_header(block: Buffer) -> bool:
@@ -200,8 +228,7 @@ class Scan:
             start = self._after_sparse_map(start, block)
         self._check_room(start, size)
         target = facts.get(b"linkpath") or _text(block[157:257])
-        member = Member(name, start, size, kind, target, (_number(block[100:108]) or 0) & 0o7777)
-        return member, start + size + -size % BLOCK
+        return Member(name, start, size, kind, target), start + size + -size % BLOCK
 
     def _size_told(self, at: int, block: bytes, facts: Dict[bytes, bytes]) -> int:
         told = facts.get(b"size")
@@ -230,8 +257,10 @@ class Scan:
 def _kind(kind: bytes, name: bytes, facts: Dict[bytes, bytes]) -> bytes:
     if facts and any(key.startswith(b"GNU.sparse") for key in facts):
         return SPARSE
+    if kind == b"\0" and name.endswith(b"/"):
+        return FOLDER  # as it was before POSIX
     if kind in (b"0", b"\0", b"7"):
-        return FOLDER if name.endswith(b"/") else FILE  # before POSIX, a slash made a folder
+        return FILE
     return kind if kind in (HARD_LINK, LINK, FOLDER, SPARSE) else OTHER
 
 
@@ -244,6 +273,10 @@ def name_in(block: Buffer) -> bytes:
     prefix = _text(block[345:500]) if bytes(block[257:263]) == b"ustar\0" else b""
     name = _text(block[:100])
     return prefix + b"/" + name if prefix else name
+
+
+def mode_in(block: Buffer) -> int:
+    return (_number(block[100:108]) or 0) & 0o777
 
 
 def _number(field: Buffer) -> Optional[int]:
