@@ -163,7 +163,7 @@ class Supervisor:
 
     def _end(self, code: int) -> int:
         assert self.child is not None
-        if self.fenced:
+        if self.fenced or self.ledger.is_superseded():  # what waits in the queue is the newer one's affair, too
             self.ledger.say("a newer attempt has taken over; this one ends")
             return 0
         self.milestones.look(at_end=True)
