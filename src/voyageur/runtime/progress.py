@@ -3,7 +3,7 @@
 import os
 import re
 import time
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List, Optional, Tuple
 
 Facts = Dict[str, Any]
 _MOST_AT_ONCE = 8 << 20  # bytes of log; a program that writes more between two looks is read at its end only
@@ -21,7 +21,8 @@ class Progress:
         self.done: Optional[float] = None
         self.total: Optional[float] = None
         self.step: Optional[float] = None
-        self.first_at = self.last_at = 0.0
+        self.last_at = 0.0
+        self._base: Optional[Tuple[float, float]] = None
 
     def read(self, at_end: bool = False) -> None:
         if self.pattern is None:
@@ -30,6 +31,9 @@ class Progress:
             match = self.pattern.search(line)
             if match:
                 self._see(match)
+        if self._base is None and self.done is not None:
+            # Of lines that came at once nobody knows when each was written: what is timed begins with the last of them.
+            self._base = (self.done, time.time())
 
     def _new_lines(self, at_end: bool) -> List[str]:
         """Progress bars end their lines with a carriage return."""
@@ -53,7 +57,7 @@ class Progress:
             return
         self.total = total
         if self.done is None:
-            self.first, self.done, self.first_at = done, done, time.time()
+            self.first = self.done = done
         elif done > self.done:
             step = done - self.done
             self.step = min(self.step or step, step)
@@ -74,7 +78,8 @@ class Progress:
             found["total"] = _plain(self.total)
         if self.step:
             found["step"] = _plain(self.step)
-            found["per_unit"] = round((self.last_at - self.first_at) / (self.done - self.first), 3)
+        if self._base and self.done > self._base[0]:
+            found["per_unit"] = round((self.last_at - self._base[1]) / (self.done - self._base[0]), 3)
         return found
 
 
