@@ -88,8 +88,8 @@ def test_extend_adds_pieces_that_start_after_all_others(simple: Place) -> None:
     assert "has 2 more pieces" in simple.voy("extend", run, "--pieces", "2").stdout
     assert simple.bed
     name = json.loads((simple.folder(run) / "run.json").read_text())["job_name"]
-    listed = simple.bed.run(["squeue", "--noheader", f"--name={name}", "--format=%F %r", "--states=PD"]).stdout
-    assert "Dependency" in listed
+    listed = simple.bed.run(["squeue", "--noheader", f"--name={name}", "--format=%E", "--states=PD"]).stdout
+    assert "afterany" in listed
     simple.voy("cancel", run)
     assert simple.wait(run, code=1)["state"] == "cancelled"
     simple.until(lambda: not simple.bed.run(["squeue", "--noheader", f"--name={name}"]).stdout.strip(), 20)  # type: ignore[union-attr]
