@@ -208,7 +208,7 @@ def test_every_event_is_explained() -> None:
 
 def test_every_file_of_a_run_is_explained() -> None:
     files = {names.RECORD, names.PLAN, names.SCRIPT, names.RUNTIME, names.EVENTS, names.LOG, names.MARKER, names.STOP}
-    files.add(names.RESERVE)
+    files |= {names.RESERVE, names.SAVE, names.FINISHED}
     files.add(names.SECRETS)
     assert set(first_cells(section(page("run-folder.md"), "Files"))) == files | {
         "attempt-N.json",

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from voyageur.plan.environment import STANDARD_PATH, job_variables
+from voyageur.runtime.inherited import STANDARD_PATH, job_variables
 from voyageur.slurm_text import (
     JobRow,
     Phase,

@@ -93,7 +93,7 @@ class Runs:
         """A job that still waits needs no look into its folder; for all others the folder has the first word."""
         cached = known.get(folder)
         if folder not in loaded and cached and cached.job and sighting.row and sighting.row.phase is Phase.WAITING:
-            verdict = waiting(sighting.row)
+            verdict = waiting(sighting.row, cached.attempt)
             return replace(cached, state=verdict.state.value, because=verdict.because)
         run = self._load(folder)
         if run is None and cached:

@@ -62,7 +62,7 @@ def test_the_other_shells_too(typed: Place, shell: str, line: str) -> None:
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (("voy", "s"), ["submit", "status", "site"]),
+        (("voy", "s"), ["submit", "status", "stop", "site"]),
         (("voy", "plan", "--on", ""), ["local", "slurm", *profile_names()]),
         (("voy", "submit", "--on", "na"), ["narval"]),
         (("voy", "run", "-W", "per"), ["per-node", "per-rank"]),

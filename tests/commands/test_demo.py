@@ -184,9 +184,17 @@ def test_example_trains_from_a_pack(shell: Shell, example: Path) -> None:
     assert (example / "got" / "figures" / "weights.csv").exists()
 
 
+@pytest.mark.parametrize("example", ["long-run"], indirect=True)
+def test_example_runs_in_pieces(shell: Shell, example: Path) -> None:
+    answer = shell.voy("run", at=example)
+    assert "epoch 60/60" in answer and "this piece is over; the next goes on" in answer
+    assert re.search(r"^long-run-\w+ done$|^train-\w+ done$", answer, re.MULTILINE), answer
+    assert [answer.count(f"epoch {number}/60") for number in range(1, 61)] == [1] * 60
+
+
 def test_every_example_is_tested_and_has_its_page() -> None:
     folders = {path.name for path in EXAMPLES.iterdir() if path.is_dir()}
-    assert folders == {"plain", "per-node", "per-rank", "warning-signal", "stop-file", "dataset"}
+    assert folders == {"plain", "per-node", "per-rank", "warning-signal", "stop-file", "dataset", "long-run"}
     for name in folders:
         assert (EXAMPLES / name / "README.md").is_file()
         assert f"({name})" in (EXAMPLES / "README.md").read_text()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.record.folders import add_attempt, add_marker, make_run
-from voyageur.engines import Sought
+from voyageur.engines import Again, Sought
 from voyageur.errors import RunError
 from voyageur.record import Entry, Index, Run, Sighting
 from voyageur.runs import Runs
@@ -35,6 +35,12 @@ class Cluster:
             return Sighting(answered=False, problem="Socket timed out")
         state = self.states.get(one.job or "none")
         return Sighting(answered=True, row=JobRow(job=one.job, state=state) if state else None)
+
+    def submit_again(self, run: Run, again: Again) -> str:
+        raise NotImplementedError
+
+    def stop(self, run: Run) -> None:
+        raise NotImplementedError
 
     def cancel(self, run: Run) -> None:
         raise NotImplementedError

@@ -19,8 +19,8 @@ def start(text: str, *arguments: str, **options: object) -> "subprocess.Popen[st
     )
 
 
-def answer(text: str, *arguments: str, timeout: float = 20) -> str:
-    process = start(text, *arguments)
+def answer(text: str, *arguments: str, timeout: float = 20, **options: object) -> str:
+    process = start(text, *arguments, **options)
     output, errors = process.communicate(timeout=timeout)
     assert process.returncode == 0, errors
     return output

@@ -124,8 +124,12 @@ def test_a_folder_in_the_code_that_is_not_there_is_not_called_a_missing_program(
 def test_a_duplicate_leaves_with_0_and_does_nothing(tmp_path: Path) -> None:
     around = prepared(tmp_path)
     supervise(sys.executable, around, "true")
-    answer = supervise(sys.executable, {**around, "SLURM_JOB_ID": "8"}, "touch", str(tmp_path / "twice"))
+    late = {**around, "SLURM_JOB_ID": "8"}
+    answer = supervise(sys.executable, late, "touch", str(tmp_path / "twice"))
     assert answer.returncode == 0
+    assert "this run has ended: done; this job leaves without doing anything" in answer.stderr
+    (tmp_path / "run" / "done.json").unlink()
+    answer = supervise(sys.executable, late, "touch", str(tmp_path / "twice"))
     assert "7 holds attempt 1; this job leaves without doing anything" in answer.stderr
     assert not (tmp_path / "twice").exists()
 

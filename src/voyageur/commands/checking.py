@@ -11,7 +11,8 @@ from pathlib import Path
 from voyageur.commands import session
 from voyageur.errors import SiteError, SpecError
 from voyageur.plan import Surroundings
-from voyageur.plan.environment import STANDARD_PATH, decide_activation, job_variables
+from voyageur.plan.environment import decide_activation
+from voyageur.runtime.inherited import STANDARD_PATH, job_variables
 from voyageur.site import Site, profile_names
 from voyageur.snapshot import Package
 from voyageur.spec import Spec

@@ -27,6 +27,7 @@ _FLAGS: dict[str, tuple[tuple[str, ...], str]] = {
     "resources.disk": (("--disk",), "room on each node's own disk, like 300G"),
     "resources.tasks": (("--tasks",), "how often the command starts on each node"),
     "resources.time": (("-t", "--time"), "time limit, like 3d, 24h, 90m or 1-12:00:00"),
+    "checkpoint.chain": (("--chain",), "cut a long run into pieces: `auto`, so many, or pieces of this length"),
     "account": (("-a", "--account"), "account to charge"),
     "partition": (("-p", "--partition"), "partition, where the site does not choose it itself"),
     "qos": (("--qos",), "quality of service"),

@@ -10,9 +10,10 @@ from voyageur.show.output import emit, emit_json
 
 @click.command("status")
 @run_argument("names", nargs=-1, metavar="[RUN]...")
+@click.option("--timeline", is_flag=True, help="its attempts along a line of time")
 @click.option("--all", "everything", is_flag=True, help="all runs, not only the latest")
 @click.option("--json", "as_json", is_flag=True, help="one JSON document")
-def command(names: tuple[str, ...], everything: bool, as_json: bool) -> None:
+def command(names: tuple[str, ...], timeline: bool, everything: bool, as_json: bool) -> None:
     """Show what became of your runs; with a RUN, everything about it."""
     from voyageur.commands import session
     from voyageur.commands.listing import show_runs
@@ -22,10 +23,16 @@ def command(names: tuple[str, ...], everything: bool, as_json: bool) -> None:
     if not names:
         show_runs(everything, as_json)
         return
+    from voyageur.show.timeline import timeline as line_of_time
+
     runs = session.runs()
     looked = [runs.look(runs.find(name)) for name in names]
     if as_json:
         documents = [run_document(run, verdict) for run, verdict in looked]
         emit_json(documents[0] if len(documents) == 1 else documents)
     else:
-        emit("\n\n".join(run_text(run, verdict, has_colours()) for run, verdict in looked))
+        texts = [
+            "\n".join([run_text(run, verdict, has_colours()), *(["", line_of_time(run)] if timeline else [])])
+            for run, verdict in looked
+        ]
+        emit("\n\n".join(texts))

@@ -1,5 +1,5 @@
 """Who runs the script: Slurm, or this machine."""
 
-from voyageur.engines.model import Engine, Sought
+from voyageur.engines.model import Again, Engine, Sought
 
-__all__ = ["Engine", "Sought"]
+__all__ = ["Again", "Engine", "Sought"]

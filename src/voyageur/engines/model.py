@@ -8,6 +8,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from voyageur.record import Run, Sighting
+from voyageur.units import Duration, Size
 
 
 class Sought(Struct, frozen=True, kw_only=True):
@@ -22,9 +23,31 @@ class Sought(Struct, frozen=True, kw_only=True):
     since: float
 
 
+class Again(Struct, frozen=True, kw_only=True):
+    """A further submission of a run: its number, and what is to be different. `after`: jobs that must have ended."""
+
+    number: int
+    time: Duration | None = None
+    memory: Size | None = None
+    pieces: int | None = None
+    after: tuple[str, ...] = ()
+
+    @property
+    def submission(self) -> str:
+        return f"s{self.number}:{self.after[0]}" if self.after else f"s{self.number}"
+
+
 class Engine(Protocol):
     def submit(self, run: Run) -> str:
         """Start the run's script; the job's id. Raises ClusterError, with the outcome written into the run's events."""
+        ...
+
+    def submit_again(self, run: Run, again: Again) -> str:
+        """Start it once more; the job's id. Raises ClusterError when it is not certain that there is a job."""
+        ...
+
+    def stop(self, run: Run) -> None:
+        """Warn it now, as if its time were nearly up, and start no further piece. Raises ClusterError."""
         ...
 
     def look(self, sought: Sequence[Sought]) -> dict[str, Sighting]:

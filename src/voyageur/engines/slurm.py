@@ -15,13 +15,14 @@ from datetime import datetime
 from pathlib import PurePosixPath
 
 from voyageur import slurm_text
-from voyageur.engines.model import Sought
+from voyageur.engines.model import Again, Sought
 from voyageur.errors import ClusterError
 from voyageur.hosts import Answer, Host
-from voyageur.plan.environment import job_variables
 from voyageur.record import Run, Sighting
+from voyageur.runtime.inherited import job_variables
 from voyageur.site import Site, site_from_answers
 from voyageur.slurm_text import JobRow, Phase, Reply
+from voyageur.slurm_text.submitting import changed
 from voyageur.units import Duration
 
 _PATIENCE = Duration(60)
@@ -101,8 +102,38 @@ class SlurmEngine:
             hint=f"do not submit it again: `voy status {run.id}` looks for it, and it can run only once",
         )
 
-    def _sbatch(self, run: Run) -> Answer:
-        argv = slurm_text.submit_argv(PurePosixPath(run.script), _SUBMISSION)
+    def submit_again(self, run: Run, again: Again) -> str:
+        """Repeated when its answer is lost: of two jobs of one submission the second leaves at once."""
+        for pause in _growing_pauses():
+            answer = self._sbatch(run, again.submission, changed(again.time, again.memory, again.pieces, again.after))
+            reply = slurm_text.reply_from(answer.code, answer.output, answer.errors)
+            if reply is Reply.ACCEPTED:
+                return slurm_text.job_id_from(answer.output) or ""
+            if reply is not Reply.UNKNOWN or pause > 4:
+                break
+            self.sleep(pause)
+        raise ClusterError(
+            f"Slurm did not take {run.id} once more",
+            facts=_words(answer, ["sbatch"]),
+            hint=slurm_text.refusal_hint(answer.errors),
+        )
+
+    def stop(self, run: Run) -> None:
+        name, job = run.record.job_name, run.job or ""
+        for argv in (slurm_text.cancel_waiting_argv(name), slurm_text.warn_argv(job)):
+            answer = self.host.run(argv, patience=_PATIENCE)
+            if not answer.ok and not slurm_text.is_over(answer.errors):
+                raise _not_cancelled(run, _words(answer, ["scancel"]))
+
+    def active(self, run: Run) -> tuple[str, ...]:
+        """Its jobs that wait or run."""
+        answer = self.host.run(slurm_text.find_active_argv(run.record.job_name), patience=_PATIENCE)
+        if not answer.ok:
+            raise ClusterError("Slurm does not answer", facts=_words(answer, ["squeue"]), hint="try again in a while")
+        return tuple(dict.fromkeys(slurm_text.jobs_found(answer.output)))
+
+    def _sbatch(self, run: Run, submission: str = _SUBMISSION, options: Sequence[str] = ()) -> Answer:
+        argv = slurm_text.submit_argv(PurePosixPath(run.script), submission, options)
         # Of all that sbatch itself tells a job, only its name is lost with --export-file.
         variables = job_variables(self.host.environment()) | {"SLURM_JOB_NAME": run.record.job_name}
         return self.host.run(
@@ -188,7 +219,9 @@ class SlurmEngine:
             return _all(sought, Sighting(answered=False, problem=_words(answer, ["squeue"])[-1]))
         queue = slurm_text.queue_rows(answer.output, mark)
         by_id = {row.job: row for row in queue}
-        by_name = {row.name: row for row in reversed(queue)}
+        by_name: dict[str, JobRow] = {}
+        for each in queue:
+            by_name[each.name] = max(by_name.get(each.name, each), each, key=_liveliness)
         found = {one.key: Sighting(answered=True, row=row) for one in sought if (row := _own_row(one, by_id, by_name))}
         unclear = [one for one in sought if one.key not in found or _needs_exit_code(found[one.key])]
         known, lost = [one for one in unclear if one.job], [one for one in unclear if not one.job]
@@ -281,10 +314,22 @@ def _all(sought: Sequence[Sought], sighting: Sighting) -> dict[str, Sighting]:
     return {one.key: sighting for one in sought}
 
 
+_LIVELIEST = (Phase.ENDED, Phase.UNKNOWN, Phase.WAITING, Phase.ENDING, Phase.RUNNING)
+
+
+def _liveliness(row: JobRow) -> int:
+    return _LIVELIEST.index(row.phase)
+
+
 def _own_row(one: Sought, by_id: dict[str, JobRow], by_name: dict[str, JobRow]) -> JobRow | None:
-    """A controller that crashed may give a job's id to another job, so the name must agree too."""
-    row = by_id.get(one.job) if one.job else by_name.get(one.job_name)
-    return row if row and row.name == one.job_name else None
+    """A controller that crashed may give a job's id to another job, so the name must agree too.
+
+    Of several of its name, pieces of one long run, the one that runs or waits says more than one that has ended.
+    """
+    row, named = by_id.get(one.job), by_name.get(one.job_name)
+    if row is None or row.name != one.job_name:
+        return named if named and (not one.job or named.phase is not Phase.ENDED) else None
+    return named if named and _liveliness(named) > _liveliness(row) else row
 
 
 def _needs_exit_code(sighting: Sighting) -> bool:

@@ -14,6 +14,7 @@ from voyageur.plan.identity import draw_identity, folder_name
 from voyageur.plan.make import experiment_of, folders_for, make_plan, slug_for
 from voyageur.plan.model import (
     Cargo,
+    Chain,
     Choice,
     Cost,
     Directive,
@@ -30,6 +31,7 @@ from voyageur.plan.model import (
 
 __all__ = [
     "Cargo",
+    "Chain",
     "Choice",
     "Cost",
     "Directive",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from voyageur.plan.environment import INHERITED
-from voyageur.plan.model import Choice, Directive, Folders, Identity, Queue, Shape
+from voyageur.plan.model import Chain, Choice, Directive, Folders, Identity, Queue, Shape
 from voyageur.runtime import folder as run_folder
+from voyageur.runtime.inherited import INHERITED
 from voyageur.site import Policy, Site
 from voyageur.units import Duration, Size
 
@@ -21,12 +21,14 @@ def decide_directives(
     account: Choice[str | None],
     warn: Choice[Duration],
     requeue: Choice[bool],
+    chain: Chain | None = None,
 ) -> tuple[Directive, ...]:
     lines = [
         *_names(identity, folders),
         *_amounts(site, shape, queue),
         *_queue(account, queue),
         *_manners(site, warn, requeue),
+        *_array(site, chain),
     ]
     return tuple(Directive(flag=flag, because=because) for flag, because in lines)
 
@@ -86,3 +88,8 @@ def _manners(site: Site, warn: Choice[Duration], requeue: Choice[bool]) -> Itera
         yield flag, f"{site.name} wants it in every job"
     if site.request.export is not Policy.FORBIDDEN:
         yield f"--export={','.join(INHERITED)}", "nothing else of the submitting shell comes along"
+
+
+def _array(site: Site, chain: Chain | None) -> Iterator[tuple[str, str]]:
+    if chain and chain.by.value == "array" and chain.pieces.value > 1:
+        yield f"--array=1-{chain.pieces.value}%1", f"pieces of one long run, one at a time: {chain.pieces.because}"

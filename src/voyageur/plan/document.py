@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from voyageur.plan.model import Cargo, Choice, Plan
+from voyageur.plan.model import Cargo, Chain, Choice, Plan
 from voyageur.units import Duration, Size
 
 
@@ -27,6 +27,9 @@ def document(plan: Plan) -> dict[str, Any]:
         "launch": choice(plan.launch),
         "launch_words": list(plan.launch_words),
         "warn": choice(plan.warn),
+        "chain": {name: choice(getattr(plan.chain, name)) for name in ("pieces", "piece", "by")}
+        if plan.chain
+        else None,
         "account": choice(plan.account),
         "cost": msgspec.to_builtins(plan.cost),
         "left": msgspec.to_builtins(plan.left),
@@ -53,6 +56,10 @@ def document(plan: Plan) -> dict[str, Any]:
 def _cargo(cargo: Cargo) -> dict[str, Any]:
     need = str(cargo.need) if cargo.need else None
     return {"from": cargo.source, "what": cargo.what, "at": cargo.at, "need": need, "stage": choice(cargo.stage)}
+
+
+def _chain(chain: Chain) -> dict[str, Any]:
+    return {name: choice(getattr(chain, name)) for name in chain.__struct_fields__}
 
 
 def choice(made: Choice[Any]) -> dict[str, Any]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
-from voyageur.plan.model import Cargo, Choice, Export, Folders, FrozenCode, Identity, Shape, Surroundings
+from voyageur.plan.chain import chain_exports
+from voyageur.plan.model import Cargo, Chain, Choice, Export, Folders, FrozenCode, Identity, Shape, Surroundings
 from voyageur.runtime import folder as run_folder
 from voyageur.runtime.staging.wanted import VARIABLE as STAGE
 from voyageur.runtime.staging.wanted import Wanted, in_words
@@ -13,16 +14,6 @@ from voyageur.site import Medium, Site
 from voyageur.spec import Spec
 from voyageur.spec.home import expand_home
 from voyageur.units import Duration
-
-# What may come along from the submitting shell: who I am and where my files are. Not PATH, not modules, not conda.
-INHERITED = ("HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "SCRATCH", "SLURM_CONF")
-# Where a job looks for programs before its login shell, its modules and its virtual environment add to it.
-STANDARD_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-
-
-def job_variables(environment: Mapping[str, str]) -> dict[str, str]:
-    """What every job starts with, on any engine; its login shell and its script add the rest."""
-    return {"PATH": STANDARD_PATH} | {name: environment[name] for name in INHERITED if name in environment}
 
 
 def decide_modules(spec: Spec, site: Site) -> Choice[tuple[str, ...]]:
@@ -74,6 +65,7 @@ def decide_exports(
     requeue: bool,
     experiment: str,
     data: tuple[Cargo, ...] = (),
+    chain: Chain | None = None,
 ) -> tuple[Export, ...]:
     run = str(folders.run)
     limit = Duration(-(-shape.time.value.seconds // 60) * 60) if site.engine == "slurm" else shape.time.value
@@ -109,6 +101,7 @@ def decide_exports(
         Export(name="PYTHONUNBUFFERED", value="1", because="so that the log shows a line when it is written"),
     ]
     exports.extend(_staged(spec, folders, data))
+    exports.extend(chain_exports(spec, site, chain, identity))
     exports.extend(_of_the_site(spec, site, shape))
     if site.engine == "local":
         exports.append(

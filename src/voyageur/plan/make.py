@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from voyageur.errors import SiteError, SpecError
 from voyageur.plan.account import decide_account, what_is_left
+from voyageur.plan.chain import chain_notes, decide_chain, in_pieces
 from voyageur.plan.cost import decide_cost
 from voyageur.plan.data import data_notes, decide_data
 from voyageur.plan.directives import decide_directives, gpu_flag
@@ -43,10 +46,12 @@ def make_plan(
     refuse_retired(site)
     folders = folders_for(spec, around, identity)
     launch = decide_launch(spec)
-    shape, queue = decide_shape(spec, site, launch.value)
+    chain = decide_chain(spec, site)
+    shape, queue = decide_shape(in_pieces(spec, chain), site, launch.value)
+    shape = replace(shape, time=chain.piece) if chain else shape
     partition = next((one for one in site.partitions if one.name == queue.place), None)
     account = decide_account(spec, site, around, partition, shape.gpus.value)
-    cost = decide_cost(shape, site, queue.place)
+    cost = decide_cost(shape, site, queue.place, repeats=chain.pieces.value if chain else 1)
     data = decide_data(spec, site, partition, around, folders.scratch, shape)
     warn, requeue = _warning(spec, shape.time.value), _requeue(spec)
     return Plan(
@@ -62,6 +67,7 @@ def make_plan(
         queue=queue,
         launch=launch,
         warn=warn,
+        chain=chain,
         account=account,
         cost=cost,
         left=what_is_left(cost, account.value, site, around.balances),
@@ -77,6 +83,7 @@ def make_plan(
             account=account,
             warn=warn,
             requeue=requeue,
+            chain=chain,
         ),
         exports=decide_exports(
             spec=spec,
@@ -89,6 +96,7 @@ def make_plan(
             requeue=requeue.value,
             experiment=experiment_of(spec),
             data=data,
+            chain=chain,
         ),
         data=data,
         results=_results(spec),
@@ -97,7 +105,7 @@ def make_plan(
         activate=decide_activation(spec, around),
         launch_words=launch_words(launch.value, shape, gpu_flag(site, shape) if site.request.gpus_in_srun else ""),
         secrets=spec.env.secrets,
-        notes=(*notes_on(spec, site, around), *data_notes(data, site), *notes),
+        notes=(*notes_on(spec, site, around), *chain_notes(spec, chain), *data_notes(data, site), *notes),
     )
 
 

@@ -116,6 +116,14 @@ class Queue(Struct, frozen=True, kw_only=True):
     constraint: Choice[str | None]
 
 
+class Chain(Struct, frozen=True, kw_only=True):
+    """A long run in pieces that fit the queue. `by`: how one piece follows the other."""
+
+    pieces: Choice[int]
+    piece: Choice[Duration]
+    by: Choice[str]
+
+
 class Hours(Struct, frozen=True, kw_only=True):
     """What anybody can count, on any site."""
 
@@ -163,6 +171,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     queue: Queue
     launch: Choice[str]
     warn: Choice[Duration]
+    chain: Chain | None
     account: Choice[str | None]
     requeue: Choice[bool]
     folders: Folders

@@ -115,7 +115,7 @@ def _too_large(value: Size, limit: Size | None, where: str, what: str, flag: str
 def _too_long(time: Duration, limit: Duration | None, where: str) -> Obstacle | None:
     if limit is None or time <= limit:
         return None
-    hint = f"ask for at most `--time {limit}`"
+    hint = f"ask for at most `--time {limit}`, or have it cut into pieces that go on from checkpoints: `--chain auto`"
     what = f"{time} is longer than {where} allows"
     return Obstacle(SiteError(what, facts=[f"its limit is {limit}"], hint=hint), limit.seconds / time.seconds)
 

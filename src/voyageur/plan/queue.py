@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from msgspec.structs import replace
+
 from voyageur.errors import SiteError
 from voyageur.plan.model import Choice, Queue
 from voyageur.plan.obstacles import closest, obstacles
@@ -11,6 +13,7 @@ from voyageur.plan.reasons import asked
 from voyageur.site import Partition, Policy, Purpose, Site
 from voyageur.spec import Resources, Spec
 from voyageur.spec.keys import nearest
+from voyageur.units import Duration
 
 _UNSAID = (Policy.FORBIDDEN, Policy.IGNORED)
 
@@ -23,6 +26,17 @@ def choose_partition(spec: Spec, wanted: Resources, site: Site) -> tuple[Partiti
         if not those:
             return partition, _reason(spec, partition, site)
     raise closest(found)
+
+
+def longest_time(spec: Spec, wanted: Resources, site: Site) -> Duration | None:
+    """What the most patient of the partitions that could run it allows; None where nobody says."""
+    limits = []
+    for partition in _candidates(spec, site):
+        shortest = partition.time_minimum or site.times.minimum or Duration(1)
+        if not obstacles(replace(wanted, time=shortest), partition, site):
+            limits.append(partition.time_limit or site.times.maximum)
+    known = [limit for limit in limits if limit]
+    return max(known) if known and len(known) == len(limits) else None
 
 
 def decide_queue(spec: Spec, site: Site, partition: Partition, because: str) -> Queue:

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from voyageur.errors import ClusterError
 from voyageur.hosts import Host
-from voyageur.plan.environment import job_variables
+from voyageur.runtime.inherited import job_variables
 from voyageur.site import Site
 from voyageur.site.seen import NodeLook, node_look_from
 from voyageur.slurm_text import cancel_argv, export_file, job_id_from, refusal_hint

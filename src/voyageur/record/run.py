@@ -45,6 +45,7 @@ class Run(Struct, frozen=True, kw_only=True):
     attempt: int = 0
     beat: float | None = None
     usage: Json = {}
+    progress: Json = {}
 
     @property
     def id(self) -> str:
@@ -98,6 +99,7 @@ def load(folder: Path) -> Run:
         attempt=newest.number if newest else 0,
         beat=facts.get("beat"),
         usage=dict(facts.get("usage") or {}),
+        progress=dict(facts.get("progress") or {}),
     )
 
 

@@ -94,7 +94,7 @@ def _by_marker(marker: Json, run: Run) -> Verdict:
         because=f"{because}; the kernel killed a process of it for want of memory" if for_memory else because,
         exit_code=code,
         signal=signum or None,
-        hint=_MORE_MEMORY if for_memory else _memory_hint(state, code, signum),
+        hint=_MORE_MEMORY if for_memory else _memory_hint(state, code, signum) or _resume_hint(run, state),
     )
 
 
@@ -157,6 +157,12 @@ def _memory_hint(state: State, code: int, signum: int) -> str:
     if state is State.FAILED and (signum == signal.SIGKILL or code == 128 + signal.SIGKILL):
         return "something killed it without warning, most often for want of memory: try more with `--memory`"
     return ""
+
+
+def _resume_hint(run: Run, state: State) -> str:
+    """Where the run's checkpoints are known, or it was only its time that was up."""
+    known = any(key.startswith("checkpoint.") for key in run.record.spec) or run.last("resumed from")
+    return RESUME.format(run=run.id) if state in (State.STOPPED, State.TIMEOUT) and known else ""
 
 
 def _state(word: str) -> State:
@@ -222,6 +228,37 @@ def _absent(run: Run, now: float) -> Verdict:
     )
 
 
+RESUME = "`voy resume {run}` goes on from its newest checkpoint"
+
+
+def _last_end(run: Run) -> str:
+    """How the newest attempt said that it ended, if it wrote that down."""
+    last = run.last("attempt ended", "attempt started", "resumed")
+    return str(last.get("end")) if last and last["event"] == "attempt ended" else ""
+
+
+def _between_pieces(run: Run, now: float) -> Verdict | None:
+    """A piece is over and left no final marker, because another was to follow; but none is there."""
+    end = _last_end(run)
+    if end not in ("stopped", "timeout", "failed"):
+        return None
+    asked = run.last("cancel asked", "cancel failed", "stop asked", "stop failed", "resumed")
+    if asked and asked["event"] == "cancel asked":
+        return Verdict(state=State.CANCELLED, because=f"while it waited for attempt {run.attempt + 1}")
+    if not _looked_before(run, NO_MARKER, now):
+        return Verdict(state=State.PENDING, because="its next attempt is looked for", first_look=NO_MARKER)
+    because = f"attempt {run.attempt} is over, and no further one is in the queue"
+    return Verdict(state=State(end), because=because, hint=RESUME.format(run=run.id))
+
+
+def _stopped_while_it_waited(run: Run, row: JobRow) -> Verdict | None:
+    asked = run.last("stop asked", "stop failed", "resumed", "cancel asked")
+    if row.state != "CANCELLED" or not asked or asked["event"] != "stop asked":
+        return None
+    because = "asked to stop before its next attempt began"
+    return Verdict(state=State.STOPPED, because=because, hint=RESUME.format(run=run.id))
+
+
 def _completed(run: Run, now: float) -> Verdict:
     """Without a marker. A shared file system may show it late: some remember for a minute what was not there."""
     if _looked_before(run, NO_MARKER, now):
@@ -237,16 +274,18 @@ def _completed(run: Run, now: float) -> Verdict:
     )
 
 
-def waiting(row: JobRow) -> Verdict:
+def waiting(row: JobRow, attempt: int = 0) -> Verdict:
+    """`attempt`: the newest so far; between the pieces of a long run people want to know which one waits."""
     if advice := stuck_advice(row.reason):
         return Verdict(state=State.STUCK, because=row.reason, hint=advice)
     expected = f"expected to start {row.expected_start.replace('T', ' ')}" if row.expected_start else ""
-    return Verdict(state=State.PENDING, because=", ".join(filter(None, [row.reason, expected])))
+    reason = ", ".join(filter(None, [row.reason, expected]))
+    return Verdict(state=State.PENDING, because=f"attempt {attempt + 1} waits: {reason}" if attempt else reason)
 
 
 def _by_row(run: Run, row: JobRow, steps: tuple[JobRow, ...], now: float) -> Verdict:
     if row.phase is Phase.WAITING:
-        return waiting(row)
+        return waiting(row, run.attempt)
     if row.phase is Phase.RUNNING:
         silent = now - run.beat if run.beat else 0.0
         quiet = f"no sign of life for {age(silent)}" if silent > SILENT_SECONDS else row.node_list
@@ -271,6 +310,10 @@ _ENDED = {
 
 
 def _ended(run: Run, row: JobRow, steps: tuple[JobRow, ...], now: float) -> Verdict:
+    if stopped := _stopped_while_it_waited(run, row):
+        return stopped
+    if row.state in ("COMPLETED", "FAILED", "TIMEOUT") and (between := _between_pieces(run, now)):
+        return between
     if any(step.state == "OUT_OF_MEMORY" for step in steps):
         row = JobRow(job=row.job, state="OUT_OF_MEMORY")
     if row.state == "COMPLETED":

@@ -49,6 +49,7 @@ class Child:
         self, argv: List[str], environment: Dict[str, str], folder: str, grace: float, through_srun: bool = False
     ) -> None:
         self.through_srun = through_srun  # our own step: its tasks prepare their nodes and understand our signals
+        self.warning = signal.Signals["SIG" + (environment.get("VOY_WARN_SIGNAL") or "USR1")]
         self.grace = grace
         self.warned = 0
         self.stopped_at: Optional[float] = None
@@ -73,7 +74,7 @@ class Child:
         if self.through_srun:
             os.kill(self.pid, WARN)
             return 0
-        told = len(processes.tell(self.pid, WARN))
+        told = len(processes.tell(self.pid, self.warning))
         self.warned += told
         return told
 

@@ -19,6 +19,8 @@ EVENTS = "events.jsonl"
 LOG = "output.log"
 MARKER = "done.json"
 STOP = "stop"
+SAVE = "save"
+FINISHED = "finished"
 SECRETS = "secrets.json"
 RESERVE = "reserve"  # room for the marker; gone when it has ended
 WRITTEN = "written-%s-%s.tar"  # attempt, node
@@ -142,6 +144,18 @@ class Duplicate(Exception):
     """Another job of the same submission holds the run."""
 
 
+class Submission(NamedTuple):
+    """`s2:123`: the run's second, to start after job 123. `number` is 0 for one that was typed by hand."""
+
+    number: int
+    after: str
+
+
+def submission_from(text: str) -> Submission:
+    match = re.match(r"s(\d+)(?::(\d+))?$", text)
+    return Submission(int(match.group(1)), match.group(2) or "") if match else Submission(0, "")
+
+
 def newest_attempt(folder: str) -> Optional[Attempt]:
     numbers = []
     for name in os.listdir(folder):
@@ -170,8 +184,9 @@ def attempt_path(folder: str, number: int) -> str:
 def claim_attempt(folder: str, facts: Json) -> int:
     """The next attempt's number, ours alone; raises Duplicate when another job of this submission came first.
 
-    A requeued job keeps its id and may go on. A second job of the same submission exists only because sbatch's first
-    answer was lost, and must leave. A link to a finished file appears whole, and only for one of two that try.
+    A requeued job keeps its id and may go on; so may the next piece of the same array, and a job that Slurm has started
+    after the end of another. A second job of the same submission exists only because sbatch's first answer was lost,
+    and must leave. A link to a finished file appears whole, and only for one of two that try.
     """
     while True:
         held = newest_attempt(folder)
@@ -185,10 +200,14 @@ def claim_attempt(folder: str, facts: Json) -> int:
 
 
 def _is_taken(held: Attempt, mine: Json) -> bool:
-    if held.facts.get("job") == mine["job"]:
+    if held.facts.get("job") == mine["job"] or (mine.get("array") and held.facts.get("array") == mine["array"]):
         return False
-    if mine["submission"] != BY_HAND and held.facts.get("submission") == mine["submission"]:
-        return True
+    theirs, ours = (submission_from(str(facts.get("submission"))) for facts in (held.facts, mine))
+    if mine["submission"] != BY_HAND and held.facts.get("submission") != BY_HAND:
+        if theirs.number >= ours.number:
+            return True
+        if ours.after:
+            return False
     return not held.facts.get("ended") and time.time() - held.beat < SILENT_SECONDS
 
 
@@ -221,7 +240,8 @@ def _create_exclusively(path: str, facts: Json) -> bool:
 
 def _forget(folder: str, held: Attempt) -> None:
     """The event log keeps what the older attempt did; the folder keeps few files."""
-    append_event(folder, "attempt superseded", attempt=held.number, last_beat=held.facts.get("beat"))
+    more = {"progress": held.facts["progress"]} if held.facts.get("progress") else {}
+    append_event(folder, "attempt superseded", attempt=held.number, last_beat=held.facts.get("beat"), **more)
     with contextlib.suppress(FileNotFoundError):
         os.unlink(attempt_path(folder, held.number))
 

@@ -21,6 +21,8 @@ class Ledger:
         self.token = environment["VOY_TOKEN"]
         self.job = environment.get("SLURM_JOB_ID", "0")
         self.submission = environment.get("VOY_SUBMISSION") or files.BY_HAND
+        self.array = environment.get("SLURM_ARRAY_JOB_ID", "")
+        self.piece = int(environment.get("SLURM_ARRAY_TASK_ID") or 0)
         self.node = node_name(environment)
         self.started = time.time()
         self.attempt = 0
@@ -28,13 +30,15 @@ class Ledger:
     def claim(self) -> None:
         """Raises Duplicate when another job of this submission came first, OSError when nothing can be written."""
         self.attempt = files.claim_attempt(self.folder, self._facts())
-        with contextlib.suppress(OSError):
-            os.unlink(os.path.join(self.folder, files.STOP))
+        for name in (files.STOP, files.SAVE, files.FINISHED):
+            with contextlib.suppress(OSError):
+                os.unlink(os.path.join(self.folder, name))
 
     def _facts(self) -> Dict[str, Any]:
         return {
             "job": self.job,
             "submission": self.submission,
+            "array": self.array,
             "node": self.node,
             "pid": os.getpid(),
             "started": self.started,
@@ -55,15 +59,28 @@ class Ledger:
         found = (event for event in files.read_events(self.folder) if event["event"] == name)
         return [event for event in found if event.get("attempt") == self.attempt]
 
-    def fruitless_attempts(self) -> int:
-        """How many in a row came before this one and did not end by themselves."""
-        started = 0
+    def submissions(self) -> int:
+        """How many there have been of this run, by whomever."""
+        numbers = [files.submission_from(self.submission).number, 1]
         for event in files.read_events(self.folder):
-            if event["event"] == "attempt started" and event.get("attempt", 0) < self.attempt:
-                started += 1
-            elif event["event"] == "attempt ended" and event.get("end") != "interrupted":
-                started = 0
-        return started
+            numbers.append(files.submission_from(str(event.get("submission", ""))).number)
+        return max(numbers)
+
+    def stop_was_asked(self) -> bool:
+        return self.last_event("resumed", "stop asked", "stop failed") == "stop asked"
+
+    def resumed(self) -> files.Json:
+        """What was asked for when the run was last resumed: another time limit, more pieces."""
+        return next((event for event in reversed(files.read_events(self.folder)) if event["event"] == "resumed"), {})
+
+    def wishes(self) -> Dict[str, str]:
+        """What `voy resume` asked to be different, as the script's own variables."""
+        names = {"VOY_TIME_LIMIT": "time_limit", "VOY_WARN": "warn", "VOY_PIECES": "pieces"}
+        asked = self.resumed()
+        return {} if self.is_by_hand else {name: str(asked[key]) for name, key in names.items() if asked.get(key)}
+
+    def place_in_chain(self) -> Dict[str, Any]:
+        return {"submission": self.submission, "array": self.array, "piece": self.piece} if self.array else {}
 
     def is_superseded(self) -> bool:
         """Not known while the file system does not answer; a run does not die of that."""

@@ -6,7 +6,7 @@ import socket
 import sys
 from typing import Container, Dict, List, Mapping, NamedTuple, Optional
 
-from voyageur.runtime import words
+from voyageur.runtime import resume, words
 from voyageur.runtime.folder import RUNTIME, SECRETS, WRITTEN, read_events, read_json
 from voyageur.runtime.node_folder import NodeFolder, NodeFolderError, open_node_folder
 from voyageur.runtime.results.saving import Saving, roots_in
@@ -42,7 +42,8 @@ def prepare(command: List[str], environment: Mapping[str, str], pause: Pause) ->
         aboard.board(pause)
         variables.update(aboard.variables(), PWD=folder)
         saving = Saving(variables, node, roots_in(variables, place.unpacked_at()))
-        return Program(words.fill(command, variables, aboard.paths()), variables, folder, aboard, saving), place
+        argv = words.fill(resume.fill(command, variables), variables, aboard.paths())
+        return Program(argv, variables, folder, aboard, saving), place
     except BaseException as problem:
         if aboard:
             aboard.leave(comes_back=isinstance(problem, Stopped) and may_come_back(environment))

@@ -1,6 +1,5 @@
 """The job's own process, the one that Slurm signals: claims the attempt, runs the program, says truly how it ended."""
 
-import contextlib
 import os
 import signal
 import subprocess
@@ -9,10 +8,12 @@ import time
 from typing import Dict, List, Optional
 
 from voyageur.runtime import program
+from voyageur.runtime.chain import NOTHING, Chain
 from voyageur.runtime.child import WARN, Child, Mailbox
 from voyageur.runtime.folder import BEAT_SECONDS, RECORD, Duplicate, read_json
 from voyageur.runtime.ledger import Ledger
 from voyageur.runtime.memory import oom_kills
+from voyageur.runtime.milestones import Milestones
 from voyageur.runtime.node_folder import NodeFolder, NodeFolderError, base_folder, sweep
 from voyageur.runtime.results.saving import Saving
 from voyageur.runtime.staging.aboard import Aboard, StagingError, Stopped
@@ -20,10 +21,8 @@ from voyageur.runtime.staging.switchboard import connect_nodes
 from voyageur.runtime.task import shell_code
 from voyageur.runtime.usage import Facts, Usage, of_all_nodes
 
-MOST_ATTEMPTS = 6  # Slurm itself does not bound how often a job is requeued
 _LIMIT_SLACK = 10.0  # a stop this close to the limit is the limit's
 _WARNED_EARLY = 120.0  # Slurm sends the warning up to a minute early; one that comes earlier than this is no time limit
-_REQUEUE_SECONDS = 20.0
 
 
 class Supervisor:
@@ -32,12 +31,16 @@ class Supervisor:
         self.through_srun = through_srun
         self.environment = environment
         self.ledger = Ledger(environment)
+        environment.update(self.ledger.wishes())
+        self.chain = Chain(environment, self.ledger)
+        self.milestones = Milestones(environment, self.ledger)
         self.usage = Usage()
         self.oom_before = oom_kills()
         self.warned_after: Optional[float] = None
         self.fenced = False
         self.beaten = time.monotonic()
-        self.comes_back = self.interrupted = False
+        self.interrupted = False
+        self.next = NOTHING
         self.child: Optional[Child] = None
         self.place: Optional[NodeFolder] = None
         self.aboard: Optional[Aboard] = None
@@ -48,10 +51,14 @@ class Supervisor:
 
     def run(self, mailbox: Mailbox) -> int:
         ledger = self.ledger
-        before = ledger.last_event("submitted", "refused", "cancel asked", "cancel failed", "attempt started")
+        before = ledger.last_event(
+            "submitted", "refused", "cancel asked", "cancel failed", "attempt started", "resumed"
+        )
         if before == "refused" and not ledger.is_by_hand:
             # The user was told that it would not run, and may have submitted it anew.
             return self._leave("it was given up before this job began")
+        if over := self.chain.why_leave():
+            return self._leave(over)
         try:
             ledger.claim()
         except Duplicate as taken:
@@ -72,7 +79,8 @@ class Supervisor:
     def _announce(self) -> None:
         ledger = self.ledger
         self.environment["VOY_ATTEMPT"] = str(ledger.attempt)
-        ledger.note("attempt started", node=ledger.node, nodes=self.environment.get("SLURM_JOB_NODELIST", ledger.node))
+        nodes = self.environment.get("SLURM_JOB_NODELIST", ledger.node)
+        ledger.note("attempt started", node=ledger.node, nodes=nodes, **ledger.place_in_chain())
         ledger.say("attempt %d of %s, job %s on %s" % (ledger.attempt, ledger.run, ledger.job, ledger.node))
         gone = ledger.missing_secrets()
         if gone:
@@ -90,18 +98,19 @@ class Supervisor:
             code = self._attempt(mailbox)
         finally:
             if self.aboard:
-                self.aboard.leave(self.interrupted)
+                self.aboard.leave(self.interrupted or self.next.comes)
             if self.place:
                 self.place.leave()
             sweep(base_folder(self.environment), self.ledger.token, settled=0)  # what killed tasks left on this node
             self.ledger.give_room()
-        if self.comes_back:
-            self._requeue()
+        if self.next.by_requeue:
+            self.chain.requeue()
         return code
 
     def _attempt(self, mailbox: Mailbox) -> int:
-        if self.ledger.fruitless_attempts() >= MOST_ATTEMPTS:
-            return self._fail("it was started %d times without an end; it is not started again" % MOST_ATTEMPTS)
+        if problem := self.milestones.begin(self.command):
+            return self._fail(problem)
+        self.chain.line_up()
         self.ledger.reserve()
         try:
             self.child = self._start(mailbox)
@@ -166,7 +175,9 @@ class Supervisor:
     def _who_was_told(self, told: int) -> str:
         if self.through_srun:
             return "every task is told"
-        return "the program was told" if told else "the program does not listen to SIGUSR1; the stop file is there"
+        assert self.child is not None
+        deaf = "the program does not listen to %s; the stop file is there" % self.child.warning.name
+        return "the program was told" if told else deaf
 
     def _beat(self) -> None:
         assert self.child is not None
@@ -176,7 +187,8 @@ class Supervisor:
             self.child.kill()
             self.ledger.note("fenced")
         else:
-            self.ledger.beat(self.usage.facts())
+            self.milestones.look()
+            self.ledger.beat(self.usage.facts(), progress=self.milestones.progress.facts())
             self.saving.mind()
             if self.aboard:
                 self.aboard.mind()
@@ -185,43 +197,50 @@ class Supervisor:
 
     def _end(self, code: int) -> int:
         assert self.child is not None
-        if self.fenced:
+        if self.fenced or self.ledger.is_superseded():  # what waits in the queue is the newer one's affair, too
             self.ledger.say("a newer attempt has taken over; this one ends")
             return 0
-        how = self._how_it_ended(code)
-        self.ledger.beat(self.usage.facts(), ended=time.time())
-        self.ledger.note("attempt ended", end=how, code=code)
+        self.milestones.look(at_end=True)
+        how, progress, memory = self._how_it_ended(code), self.milestones.progress.facts(), self._killed_for_memory()
+        self.ledger.beat(self.usage.facts(), ended=time.time(), progress=progress)
+        self.ledger.note("attempt ended", end=how, code=code, progress=progress)
         self.interrupted = how == "interrupted"
+        self.next = self.chain.after(how, progress, bool(memory))
         if self.interrupted:
-            self.comes_back = self.child.stopped_at is None
+            self.next = self.next._replace(by_requeue=self.child.stopped_at is None)
+        elif self.next.comes:
+            self.ledger.say(self.next.because or "this piece is over; the next goes on")
         else:
-            self.ledger.finish(how, code, self._used(), **self._killed_for_memory())
+            self.ledger.finish(how, code, self._used(), **memory)
+            self.chain.end_rest()
         return shell_code(code)
 
     def _how_it_ended(self, code: int) -> str:
         """`interrupted` is no verdict on the run: only Slurm knows whether the job comes back."""
         assert self.child is not None
-        if self.child.stopped_at is not None:
-            return self._who_stopped_it()
-        if code != 0:
-            return "failed"
-        if not self._warning_was_heard():
+        stopped = self.child.stopped_at is not None
+        if stopped and self._cancel_was_asked():
+            return "cancelled"
+        if self.milestones.is_finished(code == 0 or stopped):
             return "done"
+        if stopped:
+            return self._limit_or_stop()
+        if not self._warning_was_heard():
+            return "failed" if code else "done"
         return "interrupted" if self._was_preempted() else "stopped"
 
-    def _who_stopped_it(self) -> str:
-        if self._cancel_was_asked():
-            return "cancelled"
+    def _limit_or_stop(self) -> str:
         return "timeout" if self._limit_is_reached() else "interrupted"
 
     def _end_unstarted(self) -> int:
         """Told to stop before the program had begun: its datasets were still on their way."""
-        how = self._who_stopped_it()
+        how = "cancelled" if self._cancel_was_asked() else self._limit_or_stop()
         self.interrupted = how == "interrupted"
         self.ledger.say("told to stop while the datasets were on their way; the program did not begin")
         self.ledger.beat(self.usage.facts(), ended=time.time())
         self.ledger.note("attempt ended", end=how, code=-int(signal.SIGTERM))
-        if not self.interrupted:
+        self.next = self.chain.after(how, self.milestones.progress.facts(), False)
+        if not self.interrupted and not self.next.comes:
             self.ledger.finish(how, -int(signal.SIGTERM), self.usage.facts())
         return shell_code(-int(signal.SIGTERM))
 
@@ -243,14 +262,7 @@ class Supervisor:
         """The warning came long before the limit's own would have, and the job may be put back."""
         warn, limit = (float(self.environment.get(name, "0")) for name in ("VOY_WARN", "VOY_TIME_LIMIT"))
         early = self.warned_after is not None and self.warned_after < limit - warn - _WARNED_EARLY
-        return early and self.environment.get("VOY_REQUEUE") == "1"
-
-    def _requeue(self) -> None:
-        """A job that ends well while it is being preempted counts as completed; only its own word puts it back."""
-        self.ledger.say("preempted; back into the queue")
-        with contextlib.suppress(OSError):
-            subprocess.run(["scontrol", "requeue", self.ledger.job], check=False)
-            time.sleep(_REQUEUE_SECONDS)  # Slurm ends this job; one that ends first might still count as completed
+        return early and self.environment.get("VOY_REQUEUE") == "1" and not self.ledger.stop_was_asked()
 
     def _used(self) -> Facts:
         """Behind srun every node has added up its own tasks."""
@@ -265,6 +277,7 @@ class Supervisor:
         self.ledger.beat(self.usage.facts(), ended=time.time())
         self.ledger.note("attempt ended", end="failed", problem=problem)
         self.ledger.finish("failed", code, self.usage.facts(), problem=problem)
+        self.chain.end_rest()
         return code
 
 

@@ -40,6 +40,7 @@ def plan_text(
             ("GPU", shape.gpu),
             ("disk a node", shape.disk),
             ("time", shape.time),
+            *_chain(plan),
             ("partition", plan.queue.partition),
             ("QOS", plan.queue.qos),
             ("constraint", plan.queue.constraint),
@@ -85,6 +86,15 @@ def _choices(*choices: tuple[str, Choice[Any]]) -> list[tuple[str, str, str]]:
     return [
         (name, _value(choice.value), choice.because) for name, choice in choices if choice.value not in (None, (), 0)
     ]
+
+
+def _chain(plan: Plan) -> list[tuple[str, Choice[Any]]]:
+    if plan.chain is None:
+        return []
+    found: list[tuple[str, Choice[Any]]] = [("pieces", plan.chain.pieces)]
+    if plan.chain.pieces.value > 1:
+        found.append(("chained by", plan.chain.by))
+    return found
 
 
 def _value(value: Any) -> str:

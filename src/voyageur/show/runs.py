@@ -14,6 +14,7 @@ import msgspec
 from voyageur.errors import one_line
 from voyageur.record import Entry, Run, State, Verdict, age
 from voyageur.show.style import paint, state_colour, table
+from voyageur.show.timeline import progress_line
 from voyageur.units import Size
 
 
@@ -49,6 +50,7 @@ def run_text(run: Run, verdict: Verdict, colours: bool, lines: int = 12) -> str:
         ("command", one_line(shlex.join(record.command))),
         ("job", f"{run.job or '-'} on {record.site}"),
         ("attempt", str(run.attempt) if run.attempt else "-"),
+        *_progress(run, verdict),
         ("submitted", _moment(record.created)),
         *_times(run),
         *_usage(run),
@@ -68,6 +70,11 @@ def run_text(run: Run, verdict: Verdict, colours: bool, lines: int = 12) -> str:
             *(f"  {line}" for line in last_lines(run.log, lines)),
         ]
     return "\n".join(text)
+
+
+def _progress(run: Run, verdict: Verdict) -> list[tuple[str, str]]:
+    line = progress_line(run, verdict)
+    return [("progress", line)] if line else []
 
 
 def _moment(seconds: float) -> str:

@@ -24,12 +24,16 @@ from voyageur.slurm_text.cluster import (
 from voyageur.slurm_text.jobs import PHASE_OF, STUCK_REASONS, JobRow, Phase, state_word, stuck_advice
 from voyageur.slurm_text.queue import (
     cancel_argv,
+    cancel_waiting_argv,
     count_argv,
     counts_from,
+    find_active_argv,
     find_in_queue_argv,
+    is_over,
     jobs_found,
     queue_argv,
     queue_rows,
+    warn_argv,
 )
 from voyageur.slurm_text.submitting import (
     SUBMIT_PATIENCE,
@@ -55,15 +59,18 @@ __all__ = [
     "accounting_by_name_argv",
     "accounting_rows",
     "cancel_argv",
+    "cancel_waiting_argv",
     "clean_environment",
     "config_argv",
     "config_from",
     "count_argv",
     "counts_from",
     "export_file",
+    "find_active_argv",
     "find_in_accounting_argv",
     "find_in_queue_argv",
     "gpus_from",
+    "is_over",
     "job_id_from",
     "jobs_found",
     "node_groups",
@@ -76,4 +83,5 @@ __all__ = [
     "stuck_advice",
     "submit_argv",
     "time_limit_from",
+    "warn_argv",
 ]

@@ -51,6 +51,25 @@ def cancel_argv(jobs: Sequence[str]) -> list[str]:
     return ["scancel", *jobs]
 
 
+def cancel_waiting_argv(name: str) -> list[str]:
+    """What of this name has not begun."""
+    return ["scancel", "--state=PENDING", f"--name={name}"]
+
+
+def warn_argv(job: str) -> list[str]:
+    """To the job's own process, as Slurm does it before the time is up."""
+    return ["scancel", "--batch", "--signal=USR1", job]
+
+
+def is_over(errors: str) -> bool:
+    """What scancel says of a job that has ended, or has not begun."""
+    return any(sign in errors for sign in ("Invalid job id", "already completing", "not running", "Job/step already"))
+
+
+def find_active_argv(name: str) -> list[str]:
+    return ["squeue", "--me", "--noheader", f"--name={name}", "--format=%A"]
+
+
 def count_argv(mark: str) -> list[str]:
     """Every task of an array on a line of its own, as limits on submitted jobs count them."""
     return ["squeue", "--me", "--array", "--noheader", f"--format={mark}|%T"]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import enum
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 
-from voyageur.units import Duration
+from voyageur.units import Duration, Size
 
 # sbatch itself retries a busy controller 15 times with growing pauses, about 120 s in all (sbatch.c, 22.05).
 SUBMIT_PATIENCE = Duration(170)
@@ -23,13 +23,24 @@ class Reply(enum.Enum):
     UNKNOWN = "unknown"
 
 
-def submit_argv(script: PurePosixPath, submission: str) -> list[str]:
+def submit_argv(script: PurePosixPath, submission: str, options: Sequence[str] = ()) -> list[str]:
     """The job's variables come on standard input, and nothing else of this shell goes along.
 
     The script says the same with `--export=NAMES`, for whoever types sbatch. But for that Slurm first runs `su - USER
     env` on the node, for up to two minutes, and holds the job when the user's profile is slow or broken.
     """
-    return ["sbatch", "--parsable", "--export=ALL", "--export-file=/dev/stdin", str(script), submission]
+    return ["sbatch", "--parsable", "--export=ALL", "--export-file=/dev/stdin", *options, str(script), submission]
+
+
+def changed(
+    time: Duration | None, memory: Size | None, pieces: int | None, after: Sequence[str], warn: Duration | None = None
+) -> list[str]:
+    """Options that win over the script's own lines."""
+    options = [f"--dependency=afterany:{':'.join(after)}"] if after else []
+    options += [f"--time={time.slurm()}"] if time else []
+    options += [f"--signal=B:USR1@{warn.seconds}"] if warn else []
+    options += [f"--mem={memory.slurm()}"] if memory else []
+    return [*options, *([f"--array=1-{pieces}%1"] if pieces else [])]
 
 
 def export_file(variables: Mapping[str, str]) -> str:

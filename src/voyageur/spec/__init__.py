@@ -1,12 +1,25 @@
 """What the user wants: read from files, variables and flags, said without naming a cluster."""
 
 from voyageur.spec.data import STAGES, Dataset
-from voyageur.spec.model import Check, Checkpoint, Environment, Launch, Project, Resources, Results, Snapshot, Spec
+from voyageur.spec.model import (
+    ChainWish,
+    Check,
+    Checkpoint,
+    Environment,
+    Launch,
+    Project,
+    Resources,
+    Results,
+    Retry,
+    Snapshot,
+    Spec,
+)
 from voyageur.spec.read import PROJECT_FILE, Given, experiment_names, project_root, read_spec
 
 __all__ = [
     "PROJECT_FILE",
     "STAGES",
+    "ChainWish",
     "Check",
     "Checkpoint",
     "Dataset",
@@ -16,6 +29,7 @@ __all__ = [
     "Project",
     "Resources",
     "Results",
+    "Retry",
     "Snapshot",
     "Spec",
     "experiment_names",

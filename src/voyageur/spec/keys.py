@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from voyageur.spec.data import datasets
+from voyageur.spec.model import ChainWish
 from voyageur.units import Duration, Size
 
 Reader = Callable[[Any], Any]
@@ -118,6 +119,50 @@ def variable_names(value: Any) -> tuple[str, ...]:
     return tuple(variables(dict.fromkeys(texts(value), "")))
 
 
+def one_of(*words: str) -> Reader:
+    def read(value: Any) -> str:
+        if str(value) not in words:
+            raise ValueError(f"one of {', '.join(words)} is wanted")
+        return str(value)
+
+    return read
+
+
+def chain(value: Any) -> ChainWish:
+    """`auto`, a number of pieces, or how long one is."""
+    if value == "auto":
+        return ChainWish()
+    if re.fullmatch(r"\s*\d+\s*", str(value)) and not isinstance(value, bool):
+        return ChainWish(pieces=count(1)(value))
+    return ChainWish(piece=duration(value))
+
+
+def file_pattern(value: Any) -> str:
+    if "/" in text(value):
+        raise ValueError("it names files in the folder of checkpoints, so it has no `/`")
+    return str(value)
+
+
+def progress(value: Any) -> str:
+    try:
+        groups = re.compile(text(value)).groups
+    except re.error as problem:
+        raise ValueError(f"no regular expression: {problem}") from None
+    if groups not in (1, 2):
+        raise ValueError("one group for what is done, and one for the total if the line tells it")
+    return str(value)
+
+
+def factor(value: Any) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise ValueError("a number like 1.5 is wanted") from None
+    if not 1 < number <= 4:
+        raise ValueError("more than 1 and at most 4")
+    return number
+
+
 KEYS: dict[str, Reader] = {
     "command": command,
     "experiment": name,
@@ -143,7 +188,17 @@ KEYS: dict[str, Reader] = {
     "env.variables": variables,
     "env.secrets": variable_names,
     "launch.with": word,
+    "checkpoint.pattern": file_pattern,
+    "checkpoint.resume": text,
     "checkpoint.warn": duration,
+    "checkpoint.signal": one_of("USR1", "USR2", "TERM", "INT", "HUP"),
+    "checkpoint.chain": chain,
+    "checkpoint.by": one_of("auto", "array", "requeue", "successors"),
+    "checkpoint.keep": count(1),
+    "checkpoint.progress": progress,
+    "checkpoint.finished": file_pattern,
+    "retry.failures": count(0),
+    "retry.memory": factor,
     "data": datasets,
     "results.save": texts,
     "results.every": duration,

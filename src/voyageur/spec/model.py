@@ -45,8 +45,30 @@ class Launch(Struct, frozen=True, kw_only=True):
     with_: str = "auto"
 
 
+class ChainWish(Struct, frozen=True, kw_only=True):
+    """How a long run is cut: into so many pieces, or into pieces of this length; neither leaves it to the site."""
+
+    pieces: int | None = None
+    piece: Duration | None = None
+
+
 class Checkpoint(Struct, frozen=True, kw_only=True):
+    pattern: str | None = None
+    resume: str | None = None
     warn: Duration | None = None
+    signal: str = "USR1"
+    chain: ChainWish | None = None
+    by: str = "auto"
+    keep: int | None = None
+    progress: str | None = None
+    finished: str | None = None
+
+
+class Retry(Struct, frozen=True, kw_only=True):
+    """What may be tried again by itself: after a failure so often, after a lack of memory once with so much more."""
+
+    failures: int = 0
+    memory: float | None = None
 
 
 class Results(Struct, frozen=True, kw_only=True):
@@ -85,6 +107,7 @@ class Spec(Struct, frozen=True, kw_only=True):
     env: Environment = Environment()
     launch: Launch = Launch()
     checkpoint: Checkpoint = Checkpoint()
+    retry: Retry = Retry()
     data: dict[str, Dataset] = field(default_factory=dict)
     results: Results = Results()
     snapshot: Snapshot = Snapshot()

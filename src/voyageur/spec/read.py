@@ -11,7 +11,18 @@ import msgspec
 
 from voyageur.errors import SpecError
 from voyageur.spec import keys, toml
-from voyageur.spec.model import Check, Checkpoint, Environment, Launch, Project, Resources, Results, Snapshot, Spec
+from voyageur.spec.model import (
+    Check,
+    Checkpoint,
+    Environment,
+    Launch,
+    Project,
+    Resources,
+    Results,
+    Retry,
+    Snapshot,
+    Spec,
+)
 
 PROJECT_FILE = "voyageur.toml"
 LEAVES = frozenset({"env.variables", "data"})  # tables that are values, merged name by name
@@ -261,6 +272,7 @@ def _build(project: Project, merged: Layer, site_tables: dict[str, str]) -> Spec
         launch=Launch(**groups.get("launch", {})),
         checkpoint=Checkpoint(**groups.get("checkpoint", {})),
         results=Results(**groups.get("results", {})),
+        retry=Retry(**groups.get("retry", {})),
         snapshot=Snapshot(**groups.get("snapshot", {})),
         check=Check(**groups.get("check", {})),
         sources={path: given.source for path, given in merged.items()},
@@ -301,6 +313,9 @@ _EXAMPLES = {
     "resources.disk": "write it like 300G, for each node",
     "resources.time": _TIME,
     "checkpoint.warn": _TIME,
+    "checkpoint.chain": "write `auto`, a number of pieces like 10, or the length of one like `24h`",
+    "checkpoint.progress": "write it like `epoch (\\d+)/(\\d+)`",
+    "retry.memory": "write it like 1.5",
     "snapshot.limit": "write it like 500M",
     "data": 'write it like imagenet = "datasets/imagenet.tar", or { from = "labels/", stage = "unpack" }',
     "results.every": _TIME,

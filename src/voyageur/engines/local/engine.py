@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from voyageur.engines.local.jobs import READY, LocalJob, Spool, is_alive, is_silent, old
 from voyageur.engines.local.place import here
-from voyageur.engines.model import Sought
+from voyageur.engines.model import Again, Sought
 from voyageur.errors import ClusterError
 from voyageur.record import Run, Sighting
 from voyageur.runtime import folder as files
@@ -36,39 +36,52 @@ class LocalEngine:
     # ── submit ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def submit(self, run: Run) -> str:
+        job = self._start(run, _SUBMISSION)
+        with contextlib.suppress(OSError):  # a full disk; the job is found again by its name
+            run.note("submitted", job=job.job)
+        return job.job
+
+    def submit_again(self, run: Run, again: Again) -> str:
+        return self._start(run, again.submission, again).job
+
+    def _start(self, run: Run, submission: str, again: Again | None = None) -> LocalJob:
         try:
-            job = self._spooled(run)
+            job = self._spooled(run, submission, again)
         except OSError as problem:
             raise self._refused(run, "this machine cannot write down that it runs", str(problem)) from None
         if failure := self._start_keeper(job):
             with contextlib.suppress(OSError):
                 self.spool.write(replace(job, state="BOOT_FAIL"))
             raise self._refused(run, "this machine could not start the run", failure)
-        with contextlib.suppress(OSError):  # a full disk; the job is found again by its name
-            run.note("submitted", job=job.job)
-        return job.job
+        return job
 
-    def _spooled(self, run: Run) -> LocalJob:
-        job = self._job(run, self.spool.new_id())
+    def _spooled(self, run: Run, submission: str, again: Again | None) -> LocalJob:
+        job = replace(self._job(run, self.spool.new_id()), arguments=(submission,))
+        if again and again.time:
+            job = replace(job, time_limit=again.time.seconds)
+        if again and again.pieces:
+            job = replace(job, array=tuple(range(1, again.pieces + 1)))
         self.spool.write(job)
         self.spool.forget_old(old())
         return job
 
     def _job(self, run: Run, number: str) -> LocalJob:
         plan = msgspec.json.decode((run.folder / files.PLAN).read_bytes())
-        shape = plan["resources"]
+        shape, chain = plan["resources"], plan.get("chain")
+        pieces = chain["pieces"]["value"] if chain else 1
         return LocalJob(
             job=number,
             name=run.record.job_name,
             folder=str(run.folder),
             script=str(run.script),
-            arguments=(_SUBMISSION,),
+            arguments=(),
             nodes=shape["nodes"]["value"],
             tasks_per_node=shape["tasks_per_node"]["value"],
             cpus_per_task=shape["cpus_per_task"]["value"],
             time_limit=run.record.time_limit,
             warn=Duration.parse(plan["warn"]["value"]).seconds,
             kill_wait=10,
+            array=tuple(range(1, pieces + 1)) if pieces > 1 else (),
             place=here(),
             submitted=time.time(),
         )
@@ -138,7 +151,14 @@ class LocalEngine:
 
     # ── cancel ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
+    def stop(self, run: Run) -> None:
+        """Its keeper hands the warning on, and starts nothing after it."""
+        self._tell(run, signal.SIGUSR1)
+
     def cancel(self, run: Run) -> None:
+        self._tell(run, signal.SIGTERM)
+
+    def _tell(self, run: Run, signum: signal.Signals) -> None:
         job = self._settled(run)
         if job is None:
             raise _not_cancelled(run, f"{self.spool.folder} does not know it", "cancel it where it was submitted")
@@ -149,7 +169,7 @@ class LocalEngine:
         if not is_alive(job):
             raise _not_cancelled(run, "nobody watches it any more", f"`voy status {run.id}` tells what became of it")
         try:
-            os.kill(job.keeper, signal.SIGTERM)
+            os.kill(job.keeper, signum)
         except ProcessLookupError:
             return
         except OSError as problem:

@@ -18,10 +18,11 @@ from voyageur.engines.local.place import here, started_at
 from voyageur.engines.local.toolbox import put_tools
 from voyageur.engines.local.tools.layout import shares_in_words
 from voyageur.engines.local.tools.names import addresses, nodes
-from voyageur.plan.environment import job_variables
 from voyageur.runtime import processes
+from voyageur.runtime.chain import OVER
 from voyageur.runtime.child import Mailbox
-from voyageur.runtime.folder import LOG
+from voyageur.runtime.folder import LOG, MARKER, read_json
+from voyageur.runtime.inherited import job_variables
 
 # A shell's `&` ignores the first two for what it starts, nohup the third: a job must not depend on who submitted it.
 _BY_DEFAULT = (
@@ -49,6 +50,7 @@ class Keeper:
         self.tools = tools
         self.cancelled = False
         self.timed_out = False
+        self.stopping = False
 
     def run(self, mailbox: Mailbox) -> None:
         self._update(
@@ -79,7 +81,8 @@ class Keeper:
         if not self.job.array:
             yield {}
         for index in self.job.array:
-            if not self.cancelled:
+            if not (self.cancelled or self.stopping or is_over(self.job.folder)):
+                self.timed_out = False
                 yield {
                     "SLURM_ARRAY_JOB_ID": self.job.job,
                     "SLURM_ARRAY_TASK_ID": str(index),
@@ -135,6 +138,9 @@ class Keeper:
             if now >= kill:
                 processes.kill_all(process.pid)
             for signum in mailbox.wait(min(warn, limit, kill, now + 60) - now):
+                if signum == signal.SIGUSR1:
+                    self.stopping = True
+                    process.send_signal(signum)
                 if signum in (signal.SIGTERM, signal.SIGINT) and not self.cancelled:
                     self.cancelled = True
                     process.send_signal(signal.SIGTERM)
@@ -165,6 +171,12 @@ class Keeper:
             "SLURM_LOCALID": "0",
             "SLURMD_NODENAME": nodes(1)[0].name,
         }
+
+
+def is_over(folder: str) -> bool:
+    """The run's own marker says so: nothing is left for a further piece to do."""
+    marker = read_json(os.path.join(folder, MARKER))
+    return bool(marker and marker.get("end") in OVER)
 
 
 def _say_ready() -> None:

@@ -1,0 +1,79 @@
+"""Starting a run's script once more in the same folder: what `voy resume` and `voy extend` share."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from voyageur.commands import session
+from voyageur.engines import Again
+from voyageur.errors import RunError, SpecError
+from voyageur.record import Run
+from voyageur.runtime import folder as files
+from voyageur.spec.keys import KEYS
+from voyageur.units import Duration
+
+
+def next_number(run: Run) -> int:
+    """Submissions are counted: a job of an older one leaves."""
+    told = (files.submission_from(str(event.get("submission", ""))).number for event in run.events)
+    return max([1, *told]) + 1
+
+
+def read_change(key: str, flag: str, value: str | None) -> Any:
+    if value is None:
+        return None
+    try:
+        return KEYS[key](value)
+    except ValueError as problem:
+        hint = f"write `{flag}` as for `voy submit`"
+        raise SpecError(f"{flag} is not right", facts=[f"{value}: {problem}"], hint=hint) from None
+
+
+def warning_for(run: Run, time: Duration | None) -> Duration:
+    """The plan's; where a shorter time leaves too little to work in, a quarter of that."""
+    plan = json.loads((run.folder / files.PLAN).read_text())
+    warn = Duration.parse(plan["warn"]["value"])
+    if time and warn.seconds * 2 > time.seconds:
+        return Duration(max(1, time.seconds // 4))
+    return warn
+
+
+def give_secrets(run: Run) -> None:
+    """They were removed when the run ended; this shell has them."""
+    names = list((run.record.spec.get("env.secrets") or {}).get("value") or [])
+    environment = session.environment()
+    if missing := [name for name in names if name not in environment]:
+        raise SpecError(
+            f"the secret {missing[0]} is not set in this shell",
+            facts=[f"{run.id} was submitted with it"],
+            hint=f"export {missing[0]} first; its value goes into no script and no log",
+        )
+    if names:
+        values = {name: environment[name] for name in names}
+        files.write_atomically(str(run.folder / files.SECRETS), json.dumps(values).encode())
+
+
+def resume(run: Run, again: Again, warn: Duration) -> str:
+    """The old end is put aside before the new job may begin, and put back when there is none."""
+    give_secrets(run)
+    marker = run.folder / files.MARKER
+    old = marker.read_bytes() if marker.exists() else b""
+    limit = again.time.seconds if again.time else None
+    run.note("resumed", submission=again.submission, time_limit=limit, warn=warn.seconds, pieces=again.pieces)
+    marker.unlink(missing_ok=True)
+    try:
+        job = session.engine_of(run.record.engine).submit_again(run, again)
+    except BaseException:
+        if old:
+            files.write_atomically(str(marker), old)
+        run.forget_secrets()
+        raise
+    run.note("submitted", job=job, submission=again.submission)
+    return job
+
+
+def refuse_final(run: Run, state: str) -> None:
+    raise RunError(
+        f"{run.id} has already ended: {state}", hint=f"`voy resume {run.id}` goes on from its newest checkpoint"
+    )

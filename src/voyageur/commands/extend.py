@@ -1,0 +1,35 @@
+"""`voy extend`: more pieces for a long run that is still going on."""
+
+from __future__ import annotations
+
+import click
+
+from voyageur.commands.completing import run_argument
+from voyageur.show.output import emit
+
+
+@click.command("extend")
+@run_argument("name", metavar="RUN")
+@click.option("--pieces", type=click.IntRange(min=1), default=1, metavar="N", help="so many more; by default one")
+def command(name: str, pieces: int) -> None:
+    """Add pieces to a run that is still going on. They start when all others are over, if there is work left."""
+    from voyageur.commands import again as once_more
+    from voyageur.commands import session
+    from voyageur.engines import Again
+    from voyageur.engines.slurm import SlurmEngine
+    from voyageur.errors import RunError
+
+    runs = session.runs()
+    run, verdict = runs.look(runs.find(name))
+    if verdict.state.is_final:
+        once_more.refuse_final(run, verdict.state.value)
+    engine = session.engine_of(run.record.engine)
+    if not isinstance(engine, SlurmEngine):
+        raise RunError(
+            f"{run.id} runs on this machine, where pieces are counted when it starts",
+            hint=f"`voy resume {run.id} --pieces {pieces}` goes on with it when it has ended",
+        )
+    changes = Again(number=once_more.next_number(run), pieces=pieces, after=engine.active(run))
+    job = engine.submit_again(run, changes)
+    run.note("successor submitted", follower=job, submission=changes.submission, pieces=pieces)
+    emit(f"{run.id} has {pieces} more piece{'' if pieces == 1 else 's'}, job {job}")

@@ -1,0 +1,81 @@
+"""How far the program has come: where it began, its progress, its checkpoints, whether all is done."""
+
+import os
+import threading
+from fnmatch import fnmatch
+from typing import Dict, List, Optional
+
+from voyageur.job import checkpoint_files as saved
+from voyageur.runtime import folder as files
+from voyageur.runtime import resume, retention, story
+from voyageur.runtime.ledger import Ledger
+from voyageur.runtime.progress import Progress
+
+
+class Milestones:
+    def __init__(self, environment: Dict[str, str], ledger: Ledger) -> None:
+        self.environment = environment
+        self.ledger = ledger
+        self.folder = environment.get("VOY_CHECKPOINTS", "")
+        self.progress = Progress(os.path.join(ledger.folder, files.LOG), environment.get("VOY_PROGRESS", ""))
+        self.keep = int(environment.get("VOY_KEEP") or 0)
+        self.began_from: Optional[resume.Mark] = None
+        self._tidying: Optional[threading.Thread] = None
+
+    # ── the beginning ────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def begin(self, command: List[str]) -> str:
+        """Choose where it goes on from. A problem, when it was begun there too often already."""
+        past = story.attempts(files.read_events(self.ledger.folder))[:-1]
+        if resume.is_wanted(self.environment, command):
+            self._choose()
+        is_judged = any(self.environment.get(name) for name in ("VOY_CHECKPOINT_PATTERN", "VOY_RESUME", "VOY_PROGRESS"))
+        if story.in_vain(past, self.began_from, is_judged or self.began_from is not None) < story.MOST_IN_VAIN:
+            return ""
+        if self.began_from is None and not is_judged:
+            return "it was started %d times without an end; it is not started again" % len(past)
+        where = "from %s" % self.began_from.name if self.began_from else "without a checkpoint"
+        return "it was started again and again %s and came no further; it is not started again" % where
+
+    def _choose(self) -> None:
+        choice = resume.choose(self.environment)
+        self.began_from = resume.mark_of(choice.newest)
+        self.environment["VOY_LATEST"] = choice.newest.path if choice.newest else ""
+        for sentence in resume.sentences(choice):
+            self.ledger.say(sentence)
+        if choice.newest or choice.passed_over:
+            self.ledger.note("resumed from", **resume.facts(choice))
+
+    # ── on the way ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def look(self, at_end: bool = False) -> None:
+        self.progress.read(at_end)
+        if self.keep and at_end:
+            self._tidy()
+        elif self.keep and (self._tidying is None or not self._tidying.is_alive()):
+            # On the side: reading a large checkpoint takes longer than a warning may wait.
+            self._tidying = threading.Thread(target=self._tidy, daemon=True)
+            self._tidying.start()
+
+    def _tidy(self) -> None:
+        if not self.ledger.is_superseded():
+            since = retention.first_start(files.read_events(self.ledger.folder)) or self.ledger.started
+            pattern = self.environment.get("VOY_CHECKPOINT_PATTERN", "")
+            began = self.began_from.name if self.began_from else ""
+            gone = retention.tidy(self.folder, pattern, self.keep, self.ledger.run, since, began)
+            if gone:
+                self.ledger.note("checkpoints removed", names=gone)
+
+    # ── the end ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def is_finished(self, ended_well: bool) -> bool:
+        """Said by the program itself, by a file of the agreed name, or by a log that counts to its own total."""
+        if os.path.exists(os.path.join(self.ledger.folder, files.FINISHED)):
+            return True
+        pattern = self.environment.get("VOY_FINISHED", "")
+        return bool(pattern and self._has_written(pattern)) or (ended_well and self.progress.is_complete)
+
+    def _has_written(self, pattern: str) -> bool:
+        """In this attempt: an older file is another run's."""
+        found = saved.newest_first(self.folder, "*")
+        return any(fnmatch(one.name, pattern) and one.written >= self.ledger.started - 1 for one in found)

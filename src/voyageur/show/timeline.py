@@ -1,0 +1,88 @@
+"""How far a long run is: one line for its page, and its attempts along a line of time."""
+
+from __future__ import annotations
+
+import time
+from datetime import datetime
+
+from voyageur.record import Run, Verdict, age
+from voyageur.record.attempts import Forecast, Tried, attempts_of, forecast, last_beats
+from voyageur.units import Duration
+
+_WIDTH = 48
+
+
+def progress_line(run: Run, verdict: Verdict) -> str:
+    """`attempt 2 of about 4 · 37/90 · 12m each · done about Thu 14:00 · 0 lost`; empty where nothing is known."""
+    now = time.time()
+    found = forecast(run, now)
+    if found is None:
+        return ""
+    parts = [f"attempt {run.attempt}{_of_about(run, found, verdict)}", _done(found)]
+    if found.per_unit:
+        parts.append(f"{_short(found.per_unit)} each")
+    if found.ends and not verdict.state.is_final and found.done < (found.total or 0):
+        parts.append(f"done about {_moment(found.ends, now)}")
+    parts.append(f"{found.lost:g} lost")
+    return " · ".join(parts)
+
+
+def _of_about(run: Run, found: Forecast, verdict: Verdict) -> str:
+    if verdict.state.is_final or not found.attempts:
+        return ""
+    return f" of about {found.attempts}" if found.attempts > 1 else ""
+
+
+def _done(found: Forecast) -> str:
+    return f"{found.done:g}/{found.total:g}" if found.total else f"{found.done:g}"
+
+
+def _short(seconds: float) -> str:
+    return f"{seconds:.1f}s" if seconds < 10 else str(Duration(round(seconds)))
+
+
+def _moment(then: float, now: float) -> str:
+    form = "%H:%M" if then - now < 20 * 3600 else "%a %H:%M" if then - now < 6 * 86_400 else "%d %b"
+    return datetime.fromtimestamp(then).strftime(form)
+
+
+# ── the line of time ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def timeline(run: Run) -> str:
+    """A row for each attempt: when it ran, as a part of the whole; where it began; how it ended."""
+    tried = attempts_of(run)
+    if not tried:
+        return "  no attempt has begun yet"
+    beats, now = last_beats(run), time.time()
+    spans = [(one, one.ended or beats.get(one.number) or _so_far(one, run, now)) for one in tried]
+    start, end = tried[0].started, max(ended for _, ended in spans)
+    scale = _WIDTH / max(1.0, end - start)
+    rows = [_row(one, ended, start, scale) for one, ended in spans]
+    return "\n".join([*rows, f"  {'':>3}  {_clock(start):<{_WIDTH - 8}}{_clock(end):>8}"])
+
+
+def _so_far(one: Tried, run: Run, now: float) -> float:
+    """Of one that goes on, or that nobody has seen the end of."""
+    last = run.last("verdict", "attempt started")
+    over = last is not None and last["event"] == "verdict"
+    return (run.beat or one.started) if over or one.number != run.attempt else now
+
+
+def _row(one: Tried, ended: float, start: float, scale: float) -> str:
+    before = round((one.started - start) * scale)
+    length = max(1, round((ended - one.started) * scale))
+    bar = (" " * min(before, _WIDTH - 1) + "█" * length)[:_WIDTH]
+    return f"  {one.number:>3}  {bar:<{_WIDTH}}  {_story(one, ended)}"
+
+
+def _story(one: Tried, ended: float) -> str:
+    begun = f"from {one.begins_from}" if one.begins_from else "from the beginning"
+    passed = f" ({', '.join(one.passed_over)} damaged)" if one.passed_over else ""
+    done = one.progress.get("done")
+    reached = f", reached {done:g}" if done is not None else ""
+    return f"{age(ended - one.started)} on {one.node}: {begun}{passed}{reached}, {one.end or 'no end written'}"
+
+
+def _clock(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds).strftime("%H:%M:%S")

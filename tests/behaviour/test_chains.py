@@ -1,0 +1,154 @@
+"""A run that is longer than the queue allows goes on in pieces, the same on every engine.
+
+Slurm's smallest limit is a minute; a warning 30 seconds before it comes after 10 to 30.
+"""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests import trainer
+from tests.place import Place
+
+STEPS = 150  # at a tenth of a second each
+
+
+def piece(place: Place) -> tuple[str, str]:
+    return ("60s", "30s") if place.bed else ("8s", "3s")
+
+
+def queued(place: Place, run: str) -> list[str]:
+    """What Slurm has of it that has not ended."""
+    assert place.bed
+    name = json.loads((place.folder(run) / "run.json").read_text())["job_name"]
+    return place.bed.run(["squeue", "--noheader", f"--name={name}", "--format=%i %T"]).stdout.splitlines()
+
+
+def events(place: Place, run: str, name: str) -> list[dict[str, object]]:
+    return [event for event in place.status(run)["events"] if event["event"] == name]
+
+
+def test_a_chain_goes_on_where_the_piece_before_it_ended_and_ends_when_all_is_done(place: Place) -> None:
+    time, warn = piece(place)
+    trainer.prepare(place, warn=warn, chain=10, keep=2)
+    steps = 3 * STEPS if place.bed else STEPS
+    run = place.submit("-t", time, *trainer.command(steps))
+    ended = place.wait(run, code=0)
+    log = place.log(run)
+    assert ended["state"] == "done", log
+    assert trainer.result(steps) in log
+    assert trainer.lost(log) == 0, log
+    assert ended["attempt"] == len(trainer.begins(log)) >= 2
+    assert len(list(place.scratch.glob("project/train/checkpoints/step-*"))) <= 3
+    if place.bed:
+        place.until(lambda: queued(place, run) == [], 20)
+        assert events(place, run, "duplicate left") == [], "a piece was started only to find that nothing was left"
+
+
+def test_without_listening_a_chain_loses_no_more_than_the_steps_since_its_last_checkpoint(local: Place) -> None:
+    trainer.prepare(local, warn="1s", chain=5)
+    local.write("train.py", trainer.SOURCE.replace("job.should_stop()", "False"))
+    run = local.submit("-t", "4s", *trainer.command(70, every=10))
+    ended = local.wait(run, code=0)
+    log = local.log(run)
+    assert trainer.result(70) in log
+    assert 0 < trainer.lost(log) <= 10 * (ended["attempt"] - 1)
+
+
+@pytest.mark.parametrize("by", ["successors", "requeue"])
+def test_the_other_ways_of_a_chain(slurm: Place, by: str) -> None:
+    assert slurm.bed
+    trainer.prepare(slurm, chain=4, by=by)
+    run = slurm.submit("-t", "60s", *trainer.command(3 * STEPS))
+    if by == "requeue":
+        slurm.until(lambda: slurm.status(run)["state"] == "pending" and slurm.status(run)["attempt"] == 1, 90)
+        assert "attempt 2 waits" in slurm.status(run)["because"]
+        slurm.bed.start_now(slurm.status(run)["job"])
+    ended = slurm.wait(run, code=0)
+    assert ended["state"] == "done" and trainer.result(3 * STEPS) in slurm.log(run)
+    assert trainer.lost(slurm.log(run)) == 0
+    slurm.until(lambda: queued(slurm, run) == [], 20)
+
+
+def test_cancel_ends_all_pieces(place: Place) -> None:
+    trainer.prepare(place, warn=piece(place)[1], chain=5)
+    run = place.submit("-t", piece(place)[0], *trainer.command(10_000))
+    place.until_logged(run, "step 3/")
+    place.voy("cancel", run)
+    ended = place.wait(run, code=1)
+    assert ended["state"] == "cancelled" and ended["attempt"] == 1
+    if place.bed:
+        place.until(lambda: queued(place, run) == [], 20)
+
+
+def test_a_failure_ends_the_chain(place: Place) -> None:
+    trainer.prepare(place, chain=5)
+    place.write("train.py", "print('begun', flush=True); raise SystemExit(4)")
+    run = place.submit("-t", "60s", *trainer.command(10))
+    ended = place.wait(run, code=1)
+    assert (ended["state"], ended["attempt"]) == ("failed", 1)
+    if place.bed:
+        place.until(lambda: queued(place, run) == [], 20)
+
+
+def test_a_failure_that_may_be_retried_is(place: Place) -> None:
+    place.write("flaky.py", "import os; print('try', os.environ['VOY_ATTEMPT'], flush=True)\n"
+                            "raise SystemExit(4 if int(os.environ['VOY_ATTEMPT']) < 3 else 0)")  # fmt: skip
+    place.write("voyageur.toml", "retry.failures = 2\ncheckpoint.chain = 5\n")
+    run = place.submit("-t", "60s", "--", "python", "flaky.py")
+    ended = place.wait(run, code=0)
+    assert (ended["state"], ended["attempt"]) == ("done", 3)
+
+
+def test_without_progress_a_chain_ends_after_three_pieces(local: Place) -> None:
+    local.write("stuck.py", "import time; from voyageur import job\nwhile not job.should_stop(): time.sleep(0.1)\n")
+    local.write("voyageur.toml", "[checkpoint]\nchain = 8\nwarn = '2s'\npattern = '*.pt'\n")
+    ended = local.finish("-t", "4s", "--", "python", "stuck.py")
+    assert (ended["state"], ended["attempt"]) == ("failed", 4)
+    assert "came no further" in ended["because"]
+
+
+def test_a_program_may_say_that_all_is_done(local: Place) -> None:
+    local.write("stop.py", "import sys, time; from voyageur import job\nwhile not job.should_stop(): time.sleep(0.1)\n"
+                           "job.done(); sys.exit(1)")  # fmt: skip
+    local.write("voyageur.toml", "[checkpoint]\nchain = 3\nwarn = '2s'\n")
+    ended = local.finish("-t", "4s", "--", "python", "stop.py")
+    assert (ended["state"], ended["attempt"]) == ("done", 1)
+
+
+def test_a_file_may_say_that_all_is_done(local: Place) -> None:
+    local.write(
+        "stop.py",
+        "import os, sys, time; from voyageur import job\nwhile not job.should_stop(): time.sleep(0.1)\n"
+        "open(os.path.join(job.checkpoints, 'final.bin'), 'w').write('x'); sys.exit(1)",
+    )
+    local.write("voyageur.toml", "[checkpoint]\nchain = 3\nwarn = '2s'\nfinished = 'final.*'\n")
+    ended = local.finish("-t", "4s", "--", "python", "stop.py")
+    assert (ended["state"], ended["attempt"]) == ("done", 1)
+
+
+def test_a_damaged_newest_checkpoint_is_passed_over_and_the_log_says_so(local: Place) -> None:
+    trainer.prepare(local)
+    first = local.finish(*trainer.command(20, every=5))
+    assert first["state"] == "done"
+    folder = local.scratch / "project/train/checkpoints"
+    (folder / "step-00020.json").write_bytes((folder / "step-00020.json").read_bytes()[:-5])
+    run = local.finish(*trainer.command(25))["run"]
+    log = local.log(run)
+    assert "step-00020.json is passed over" in log and "it goes on from step-00015.json" in log
+    assert trainer.begins(log) == [15] and trainer.result(25) in log
+
+
+def test_words_of_the_command_are_filled_in_only_when_there_is_a_checkpoint(local: Place) -> None:
+    local.write("say.py", "import os, sys; print('argv', sys.argv[1:], flush=True)\n"
+                          "open(os.path.join(os.environ['VOY_CHECKPOINTS'], 'a b.bin'), 'w').write('x')")  # fmt: skip
+    local.write("voyageur.toml", "[checkpoint]\nresume = '--load {latest} --strict'\n")
+    expected = str(local.scratch / "project/say/checkpoints/a b.bin")
+    first = local.finish("--", "python", "say.py", "--lr", "1")["run"]
+    assert "argv ['--lr', '1']" in local.log(first)
+    second = local.finish("--", "python", "say.py", "--lr", "1")["run"]
+    assert f"argv ['--lr', '1', '--load', {expected!r}, '--strict']" in local.log(second)
+    third = local.finish("--", "python", "say.py", "{resume}", "--lr", "{latest}")["run"]
+    assert f"argv ['--load', {expected!r}, '--strict', '--lr', {expected!r}]" in local.log(third)

@@ -1,0 +1,95 @@
+"""Stop, resume, save now, more pieces: what people do with a run that takes long."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests import trainer
+from tests.place import Place
+
+
+def checkpoints(place: Place) -> list[str]:
+    return sorted(path.name for path in place.scratch.glob("project/train/checkpoints/step-*"))
+
+
+@pytest.mark.parametrize("cycles", [2])
+def test_stop_and_resume_lose_nothing(place: Place, cycles: int) -> None:
+    trainer.prepare(place, chain=4, warn="5s")
+    run = place.submit("-t", "60s", *trainer.command(90))
+    for cycle in range(1, cycles + 1):
+        place.until_logged(run, f"step {25 * cycle}/")
+        assert "voy resume" in place.voy("stop", run).stdout
+        stopped = place.wait(run, code=1)
+        assert (stopped["state"], stopped["attempt"]) == ("stopped", cycle), place.log(run)
+        assert f"voy resume {run}" in stopped["hint"]
+        place.voy("resume", run, "--time", "60s", "--pieces", "2")
+    ended = place.wait(run, code=0)
+    log = place.log(run)
+    assert (ended["state"], ended["attempt"]) == ("done", cycles + 1)
+    assert trainer.result(90) in log and trainer.lost(log) == 0, log
+    assert "goes on from" in log
+
+
+def test_a_program_saves_when_it_is_asked_to_and_goes_on(local: Place) -> None:
+    trainer.prepare(local)
+    run = local.submit(*trainer.command(60, every=1000))
+    local.until_logged(run, "step 5/")
+    local.voy("checkpoint", run)
+    local.until(lambda: len(checkpoints(local)) == 1, 10)
+    assert local.wait(run, code=0)["state"] == "done"
+    assert trainer.result(60) in local.log(run)
+    assert "does not run" in local.voy("checkpoint", run, code=1).stderr
+
+
+def test_what_cannot_be_resumed_says_why(local: Place) -> None:
+    trainer.prepare(local)
+    run = local.finish(*trainer.command(3))["run"]
+    assert "is done" in local.voy("resume", run, code=1).stderr
+    slow = local.submit(*trainer.command(100))
+    local.until_logged(slow, "step 1/")
+    assert "has not ended: running" in local.voy("resume", slow, code=1).stderr
+    assert "--time is not right" in local.voy("resume", run, "--force", "--time", "soon", code=2).stderr
+    assert "pieces are counted" in local.voy("extend", slow, code=1).stderr
+    local.voy("cancel", slow)
+    assert local.wait(slow, code=1)["state"] == "cancelled"
+
+
+def test_a_failed_run_is_resumed_with_secrets_taken_anew(local: Place) -> None:
+    local.write("voyageur.toml", 'env.secrets = ["MY_TOKEN"]\n')
+    local.write("flaky.py", "import os, sys; print('token', os.environ['MY_TOKEN'])\n"
+                            "sys.exit(os.environ['VOY_ATTEMPT'] == '1')")  # fmt: skip
+    run = local.submit("--", "python", "flaky.py", MY_TOKEN="first")
+    assert local.wait(run, code=1)["state"] == "failed"
+    assert "MY_TOKEN is not set" in local.voy("resume", run, code=2).stderr
+    local.voy("resume", run, MY_TOKEN="second")
+    assert local.wait(run, code=0)["state"] == "done"
+    assert "token second" in local.log(run)
+
+
+def test_the_page_of_a_long_run_tells_how_far_it_is(local: Place) -> None:
+    trainer.prepare(local, chain=5, warn="2s")
+    run = local.submit("-t", "6s", *trainer.command(100))
+    assert local.wait(run, code=0)["state"] == "done"
+    page = local.voy("status", run, "--timeline").stdout
+    attempts = local.status(run)["attempt"]
+    assert f"attempt {attempts} · 100/100 · 0.1s each · 0 lost" in page
+    rows = [line for line in page.splitlines() if "█" in line]
+    assert len(rows) == attempts
+    assert "from the beginning" in rows[0] and rows[0].endswith("stopped")
+    assert "from step-" in rows[-1] and rows[-1].endswith("reached 100, done")
+
+
+def test_extend_adds_pieces_that_start_after_all_others(simple: Place) -> None:
+    trainer.prepare(simple, chain=2)
+    run = simple.submit("-t", "60s", *trainer.command(400))
+    simple.until_logged(run, "step 3/")
+    assert "has 2 more pieces" in simple.voy("extend", run, "--pieces", "2").stdout
+    assert simple.bed
+    name = json.loads((simple.folder(run) / "run.json").read_text())["job_name"]
+    listed = simple.bed.run(["squeue", "--noheader", f"--name={name}", "--format=%E", "--states=PD"]).stdout
+    assert "afterany" in listed
+    simple.voy("cancel", run)
+    assert simple.wait(run, code=1)["state"] == "cancelled"
+    simple.until(lambda: not simple.bed.run(["squeue", "--noheader", f"--name={name}"]).stdout.strip(), 20)  # type: ignore[union-attr]

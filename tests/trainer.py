@@ -1,0 +1,69 @@
+"""A small program that trains for long. Every step follows from the one before: its end tells whether any was lost."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from tests.place import Place
+
+SOURCE = """\
+import json, os, sys, time
+from voyageur import job
+
+total, pause, every = int(sys.argv[1]), float(sys.argv[2]), int(sys.argv[3])
+path = job.checkpoint.latest()
+state = json.load(open(path)) if path else {"step": 0, "weight": 1}
+print("begins at", state["step"], flush=True)
+
+
+def save():
+    with job.checkpoint.writing("step-%05d.json" % state["step"]) as file:
+        file.write(json.dumps(state).encode())
+
+
+while state["step"] < total:
+    time.sleep(pause)
+    state["step"] += 1
+    state["weight"] = (state["weight"] * 6364136223846793005 + state["step"]) % 2**64
+    print("step %d/%d" % (state["step"], total), flush=True)
+    if job.should_stop():
+        save()
+        sys.exit(0)
+    if state["step"] % every == 0 or job.should_save():
+        save()
+print("result", state["weight"], flush=True)
+"""
+
+
+def result(total: int) -> str:
+    weight = 1
+    for step in range(1, total + 1):
+        weight = (weight * 6364136223846793005 + step) % 2**64
+    return f"result {weight}\n"
+
+
+def prepare(place: Place, **checkpoint: Any) -> None:
+    place.write("train.py", SOURCE)
+    said = {"pattern": "step-*.json", "progress": r"step (\d+)/(\d+)", "warn": "30s", **checkpoint}
+    lines = [f"{key} = {json.dumps(value)}" for key, value in said.items()]
+    place.write("voyageur.toml", "\n".join(["[checkpoint]", *lines, ""]))
+
+
+def command(total: int, pause: float = 0.1, every: int = 5) -> list[str]:
+    return ["--", "python", "train.py", str(total), str(pause), str(every)]
+
+
+def begins(log: str) -> list[int]:
+    """The step that each attempt began at."""
+    return [int(line.split()[-1]) for line in log.splitlines() if line.startswith("begins at")]
+
+
+def steps(log: str) -> list[int]:
+    """Every step that was computed, in the order of the log."""
+    return [int(line.split()[1].split("/")[0]) for line in log.splitlines() if line.startswith("step ")]
+
+
+def lost(log: str) -> int:
+    """Steps that had to be computed once more."""
+    return len(steps(log)) - len(set(steps(log)))
