@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, Protocol
 from voyageur.data.listing import Listing, list_folder
 from voyageur.job import data
 from voyageur.job.data import BrokenPack, NotAPack, Pack, tar
+from voyageur.job.data.index import SUFFIX
 from voyageur.job.data.pack import as_bytes
 
 LARGE = 1 << 20  # from here on, a file is read in pieces
@@ -216,6 +217,8 @@ def origin_of(path: str, room: str) -> Origin:
     """`room`: a folder where a compressed archive may be unpacked, to be read in another order than its own."""
     if os.path.isdir(path):
         return Folder(os.path.abspath(path))
+    if not os.path.exists(path):  # shards go by the name of all of them
+        return Archive(data.open(path), path + SUFFIX)
     with open(path, "rb") as file:
         how = tar.compression(file.read(512))
     if how is None:
