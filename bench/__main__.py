@@ -132,6 +132,12 @@ def _read(root: Path) -> None:
     read(root)
 
 
+def _training(root: Path) -> None:
+    from bench.data.training import training  # likewise
+
+    training(root)
+
+
 BENCHES: dict[str, Callable[[Path], None]] = {
     "startup": startup,
     "submit": submit,
@@ -140,6 +146,7 @@ BENCHES: dict[str, Callable[[Path], None]] = {
     "pack": pack,
     "pack-shared": pack_shared,
     "read": _read,
+    "training": _training,
 }
 
 

@@ -201,6 +201,12 @@ def test_the_index_of_another_archive_is_refused(made: Path, tmp_path: Path) -> 
         data.open(copy)
 
 
+def test_shards_may_be_one_only(tmp_path: Path) -> None:
+    packed(many_files(tmp_path / "in", 20), tmp_path / "x.tar", shard=1 << 30)
+    assert sorted(os.listdir(tmp_path)) == ["in", "x-000000.tar", "x.tar.idx"]
+    assert len(data.open(tmp_path / "x.tar")) == len(data.open(tmp_path / "x.tar.idx")) == 20
+
+
 def test_one_of_the_same_size_too(tmp_path: Path) -> None:
     for name, files in (("a", "abcdefgh"), ("b", "abcdefgx")):
         (tmp_path / name).mkdir()
@@ -343,7 +349,7 @@ def test_arrays_never_unpickle(tmp_path: Path) -> None:
 
 @pytest.fixture
 def torch(monkeypatch: pytest.MonkeyPatch) -> types.SimpleNamespace:
-    """As much of torch as the adapters touch; the bench runs them in the real one."""
+    """As much of torch as the adapters touch. `python -m bench training` runs one of them in the real one."""
     worker = types.SimpleNamespace(info=None)
     utils = types.ModuleType("torch.utils.data")
     vars(utils).update(Dataset=object, IterableDataset=object, get_worker_info=lambda: worker.info)
