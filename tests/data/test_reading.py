@@ -12,6 +12,7 @@ import sys
 import time
 import types
 import zipfile
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from tests.data.trees import contents, many_files, packed
 from tests.runtime.test_runtime_file import PYTHONS
 from voyageur.job import data
 from voyageur.job.data import Pack, source
+from voyageur.job.data import packed as packed_module
 from voyageur.job.data.index import Index
 from voyageur.record.create import runtime_zip
 
@@ -77,6 +79,29 @@ def test_views_are_of_the_file_itself_and_cannot_be_written(made: Path) -> None:
     pack = data.open(made / "pack.tar")
     view = pack.view(5)
     assert view.readonly and not isinstance(view.obj, bytes)
+
+
+def in_memory(path: Path) -> int:
+    told = subprocess.run(
+        ["fincore", "--bytes", "--noheadings", "--output", "RES", path], capture_output=True, check=True
+    )
+    return int(told.stdout)
+
+
+def test_reading_ahead(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pack = data.open(made / "pack.tar")
+    with open(made / "pack.tar", "rb") as file:
+        os.fsync(file.fileno())
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+    before = in_memory(made / "pack.tar")
+    monkeypatch.setattr(packed_module, "_memory", lambda: 0)
+    assert not pack.ahead() and not data.open(made / "folder").ahead()
+    monkeypatch.undo()
+    assert pack.ahead()
+    deadline = time.monotonic() + 10
+    while in_memory(made / "pack.tar") < (made / "pack.tar").stat().st_size and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert before < (made / "pack.tar").stat().st_size <= in_memory(made / "pack.tar")
 
 
 def test_members_as_files(made: Path) -> None:
@@ -385,3 +410,68 @@ def test_ranks_and_workers_share_a_stream_out(
     first = list(stream)
     stream.set_epoch(1)
     assert list(stream) != first
+
+
+@pytest.fixture
+def tensorflow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As much of tensorflow as the adapter touches; nothing here runs it in the real one."""
+
+    class Dataset:
+        def __init__(self, generate: Callable[[], Iterator[object]], signature: object) -> None:
+            self.generate, self.signature, self.cardinality = generate, signature, None
+
+        @classmethod
+        def from_generator(cls, generate: Callable[[], Iterator[object]], *, output_signature: object) -> Dataset:
+            return cls(generate, output_signature)
+
+        def apply(self, change: Callable[[Dataset], Dataset]) -> Dataset:
+            return change(self)
+
+        def __iter__(self) -> Iterator[object]:
+            return self.generate()
+
+    def assert_cardinality(count: int) -> Callable[[Dataset], Dataset]:
+        def change(dataset: Dataset) -> Dataset:
+            dataset.cardinality = count  # type: ignore[assignment]
+            return dataset
+
+        return change
+
+    stub = types.ModuleType("tensorflow")
+    experimental = types.SimpleNamespace(assert_cardinality=assert_cardinality)
+    vars(stub).update(
+        TensorSpec=lambda shape, kind: (shape, kind),
+        string="string",
+        data=types.SimpleNamespace(Dataset=Dataset, experimental=experimental),
+    )
+    monkeypatch.setitem(sys.modules, "tensorflow", stub)
+    monkeypatch.delitem(sys.modules, "voyageur.job.data.tensors", raising=False)
+    monkeypatch.delattr(data, "tensors", raising=False)
+
+
+@pytest.mark.usefixtures("tensorflow")
+def test_a_tensorflow_dataset(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    dataset = data.tf(made / "pack.tar")
+    assert dataset.signature == dict.fromkeys(("__key__", "cls", "jpg"), ((), "string"))
+    assert list(dataset) == list(data.open(made / "pack.tar").samples()) and dataset.cardinality == 150
+    monkeypatch.setenv("SLURM_NTASKS", "4")
+    seen = []
+    for rank in range(4):
+        monkeypatch.setenv("SLURM_PROCID", str(rank))
+        part = data.tf(made / "pack.tar", lambda sample: sample["__key__"], signature="text", shuffle=True)
+        first = list(part)
+        assert len(first) == part.cardinality == 37 and list(part) != first
+        seen += first
+    assert len(set(seen)) == 148
+
+
+@pytest.mark.usefixtures("tensorflow")
+def test_what_tensorflow_could_not_take(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    for name in ("1.cls", "1.jpg", "2.jpg"):
+        (tmp_path / "in" / name).write_text("x")
+    with pytest.raises(data.DataError) as caught:
+        list(data.tf(tmp_path / "in"))
+    assert caught.value.facts == ("1 has cls, jpg", "2 has jpg")
+    with pytest.raises(data.DataError, match="has no shape that is known"):
+        data.tf(tmp_path / "in", transform=len)
