@@ -21,6 +21,7 @@ import pytest
 
 from tests.data.trees import contents, many_files, nothing, packed
 from tests.place import VOY
+from voyageur.commands.data.convert import FORMS
 from voyageur.data import converting
 from voyageur.data.converting import Converted
 from voyageur.data.errors import PackError
@@ -348,6 +349,18 @@ def test_links_are_not_followed(tmp_path: Path) -> None:
     }
 
 
+def test_what_is_no_file_is_counted(tmp_path: Path) -> None:
+    (tmp_path / "in" / "empty").mkdir(parents=True)
+    (tmp_path / "in" / "a").write_text("a")
+    (tmp_path / "in" / "a").chmod(0o755)
+    os.symlink("a", tmp_path / "in" / "link")
+    convert(tmp_path / "in", tmp_path / "x.tar")
+    for target in ("x.zip", "y.tar", "y-000000.tar"):
+        assert convert(tmp_path / "x.tar", tmp_path / target, force=True).left_out == {"links and empty folders": 2}
+    assert not +convert(tmp_path / "x.tar", tmp_path / "out").left_out
+    assert os.readlink(tmp_path / "out" / "link") == "a" and os.access(tmp_path / "out" / "a", os.X_OK)
+
+
 def test_as_it_is_typed(pack: Path, tmp_path: Path) -> None:
     def voy(*words: str) -> subprocess.CompletedProcess[str]:
         argv = [*VOY, "data", "convert", *words]
@@ -368,3 +381,7 @@ def test_as_it_is_typed(pack: Path, tmp_path: Path) -> None:
     ):
         answer = voy(*words)
         assert what in answer.stderr and answer.returncode in (1, 2) and "Traceback" not in answer.stderr, answer
+
+
+def test_the_command_knows_all_forms() -> None:
+    assert sorted(FORMS) == sorted(NAMES)

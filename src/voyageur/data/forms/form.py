@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from voyageur.data.sources import UNSAFE, is_safe
+from voyageur.data.sources import OTHERS, UNSAFE, is_safe
 from voyageur.errors import SpecError
 from voyageur.job.data import Pack
 from voyageur.job.data.folder import Listed
@@ -19,7 +19,6 @@ from voyageur.job.data.packed import TarPack
 from voyageur.job.data.source import FileSource
 
 OLDER = "older files of a name that comes again"
-OTHERS = "links and empty folders"
 
 Written = Callable[[int, int], None]  # members and bytes
 

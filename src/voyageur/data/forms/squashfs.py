@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from voyageur.data.errors import PackError
-from voyageur.data.forms.form import OTHERS, Chosen, Form, Located, Written, starts_with
+from voyageur.data.forms.form import Chosen, Form, Located, Written, starts_with
+from voyageur.data.sources import OTHERS
 from voyageur.errors import SpecError
 from voyageur.job.data import BrokenPack, tar
 from voyageur.job.data.source import FileSource

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 
 from voyageur.data.errors import told_name
-from voyageur.data.forms.form import OTHERS, Chosen, Form, Written
+from voyageur.data.forms.form import Chosen, Form, Written
 from voyageur.data.listing import list_folder
+from voyageur.data.sources import OTHERS
 from voyageur.data.unpacking import unpack
 from voyageur.errors import SpecError
 from voyageur.job.data import DataError, FolderPack
