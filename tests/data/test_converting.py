@@ -26,6 +26,7 @@ from voyageur.data import converting
 from voyageur.data.converting import Converted
 from voyageur.data.errors import PackError
 from voyageur.data.forms import crc32c, example, trees
+from voyageur.data.forms.known import NAMES
 from voyageur.data.packing import Report
 from voyageur.errors import SpecError
 from voyageur.job import data
