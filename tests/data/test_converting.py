@@ -317,6 +317,14 @@ def test_a_full_disk_leaves_nothing(pack: Path, tmp_path: Path, monkeypatch: pyt
     assert sorted(os.listdir(tmp_path)) == ["raw", "x.tar", "x.tar.idx"]
 
 
+def test_a_library_that_gives_up_leaves_nothing(pack: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opening = lmdb.open
+    monkeypatch.setattr(lmdb, "open", lambda path, **how: opening(path, **{**how, "map_size": 100_000}))
+    with pytest.raises(PackError, match=r"^\S+/x.lmdb cannot be made: .*MDB_MAP_FULL"):
+        convert(pack, tmp_path / "x.lmdb")
+    assert sorted(os.listdir(tmp_path)) == ["raw", "x.tar", "x.tar.idx"]
+
+
 def test_more_than_the_disk_holds_is_refused_first(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     with open(tmp_path / "in" / "holes", "wb") as file:

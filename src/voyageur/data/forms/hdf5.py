@@ -6,7 +6,6 @@ import itertools
 from collections.abc import Iterator
 from typing import Any
 
-from voyageur.data.errors import PackError
 from voyageur.data.forms.form import Chosen, Form, PerProcess, Written, library, starts_with
 from voyageur.job.data import BrokenPack, NotAPack
 from voyageur.job.data.folder import Listed
@@ -88,8 +87,8 @@ def _write(chosen: Chosen, path: str, done: Written) -> None:
                 _put(h5py, content, at, [numpy.frombuffer(view, numpy.uint8) for _, view in group], numpy)
                 at = end
                 done(len(group), sum(len(view) for _, view in group))
-    except (OSError, RuntimeError) as problem:
-        raise PackError(f"{path} cannot be written", facts=[str(problem)]) from None
+    except RuntimeError as problem:  # what HDF5 says of a full disk when it closes the file
+        raise OSError(str(problem)) from None
 
 
 def _groups(chosen: Chosen) -> Iterator[list[tuple[bytes, memoryview]]]:

@@ -6,7 +6,6 @@ import os
 from threading import Lock
 from typing import Any
 
-from voyageur.data.errors import PackError
 from voyageur.data.forms.form import Chosen, Form, PerProcess, Written, library, starts_with
 from voyageur.job.data import BrokenPack
 from voyageur.job.data.folder import Listed
@@ -67,7 +66,7 @@ def _write(chosen: Chosen, path: str, done: Written) -> None:
         finally:
             made.close()
     except lmdb.Error as problem:
-        raise PackError(f"{path} cannot be written", facts=[str(problem)]) from None
+        raise OSError(str(problem)) from None
 
 
 def _put(made: Any, chosen: Chosen, done: Written) -> None:

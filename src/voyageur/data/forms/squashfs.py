@@ -11,7 +11,6 @@ import tempfile
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from voyageur.data.errors import PackError
 from voyageur.data.forms.form import Chosen, Form, Located, Written, starts_with
 from voyageur.data.sources import OTHERS
 from voyageur.errors import SpecError
@@ -96,7 +95,7 @@ def _write(chosen: Chosen, path: str, done: Written) -> None:
         told.seek(0)
         said = told.read().decode(errors="replace").strip().splitlines()
     if code:
-        raise PackError(f"{path} cannot be made", facts=[f"sqfstar: {line}" for line in said[-3:]])
+        raise OSError("; ".join(["sqfstar failed", *said[-3:]]))
 
 
 def _fed(argv: list[str], stream: Iterator[bytes | memoryview], told: BinaryIO) -> int:
