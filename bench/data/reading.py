@@ -50,21 +50,6 @@ def _cold(root: Path, paths: Sequence[str], order: Sequence[int]) -> None:
     forget()
     ours = _rate(data.open(root / "x.tar").read, order)
     tell("a whole epoch, cold", ours, theirs, "plain files", 20)
-    forget()
-    pack = data.open(root / "x.tar")
-    pack.ahead()
-    tell("a whole epoch, cold, read ahead", _rate(pack.read, order), theirs, "plain files", 20)
-    forget()
-    tell("the disk, in order", _in_order(root / "x.tar", len(order)), theirs, "plain files", 20)
-
-
-def _in_order(archive: Path, count: int) -> float:
-    """What no way of reading all of it can be quicker than."""
-    begin, piece = time.perf_counter(), bytearray(8 << 20)
-    with open(archive, "rb", buffering=0) as file:
-        while file.readinto(piece):
-            pass
-    return count / (time.perf_counter() - begin)
 
 
 def _warm(root: Path, pack: Pack, paths: Sequence[str], order: Sequence[int]) -> None:

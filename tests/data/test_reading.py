@@ -23,7 +23,6 @@ from tests.data.trees import contents, many_files, packed
 from tests.runtime.test_runtime_file import PYTHONS
 from voyageur.job import data
 from voyageur.job.data import Pack, source
-from voyageur.job.data import packed as packed_module
 from voyageur.job.data.index import Index
 from voyageur.record.create import runtime_zip
 
@@ -79,29 +78,6 @@ def test_views_are_of_the_file_itself_and_cannot_be_written(made: Path) -> None:
     pack = data.open(made / "pack.tar")
     view = pack.view(5)
     assert view.readonly and not isinstance(view.obj, bytes)
-
-
-def in_memory(path: Path) -> int:
-    told = subprocess.run(
-        ["fincore", "--bytes", "--noheadings", "--output", "RES", path], capture_output=True, check=True
-    )
-    return int(told.stdout)
-
-
-def test_reading_ahead(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pack = data.open(made / "pack.tar")
-    with open(made / "pack.tar", "rb") as file:
-        os.fsync(file.fileno())
-        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
-    before = in_memory(made / "pack.tar")
-    monkeypatch.setattr(packed_module, "_memory", lambda: 0)
-    assert not pack.ahead() and not data.open(made / "folder").ahead()
-    monkeypatch.undo()
-    assert pack.ahead()
-    deadline = time.monotonic() + 10
-    while in_memory(made / "pack.tar") < (made / "pack.tar").stat().st_size and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert before < (made / "pack.tar").stat().st_size <= in_memory(made / "pack.tar")
 
 
 def test_members_as_files(made: Path) -> None:

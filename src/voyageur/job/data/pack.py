@@ -120,11 +120,6 @@ class Pack(Sequence[bytes]):
 
     # ── the rest ──
 
-    def ahead(self) -> bool:
-        """Before an epoch in any order: all of it is read in order, in the background, where half of the free memory
-        can hold it. Says whether it does."""
-        return False
-
     def close(self) -> None:
         """Views that are still used keep what they need."""
 

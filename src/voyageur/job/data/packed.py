@@ -1,7 +1,6 @@
 """Packs: tar archives with an index beside them, in one file or in shards."""
 
 import os
-from threading import Thread
 from typing import Any, List, Optional, Sequence, Tuple
 
 from voyageur.job.data import tar
@@ -70,12 +69,6 @@ class TarPack(Pack):
             self.table.check(content, crc, number)
         return content
 
-    def ahead(self) -> bool:
-        if sum(source.size for source in self._sources) > _memory() // 2:
-            return False
-        Thread(target=_ahead, args=(self._sources,), name="ahead", daemon=True).start()
-        return True
-
     # A training loop asks for nothing else all day: by number, these go straight there.
 
     def read(self, which: Which) -> bytes:
@@ -83,20 +76,6 @@ class TarPack(Pack):
 
     def view(self, which: Which) -> memoryview:
         return self._view(which if which.__class__ is int and 0 <= which < self._count else self.number(which))
-
-
-def _ahead(sources: Sequence[Source]) -> None:
-    for source in sources:
-        source.ahead()
-
-
-def _memory() -> int:
-    """Bytes that could be had without taking them from a program; none where Linux does not tell."""
-    try:
-        with open("/proc/meminfo", encoding="ascii") as file:
-            return next((int(line.split()[1]) << 10 for line in file if line.startswith("MemAvailable:")), 0)
-    except OSError:
-        return 0
 
 
 def _open(path: str, facts: Facts) -> Tuple[Index, List[Source]]:

@@ -6,8 +6,6 @@ from typing import Any, Callable, Dict
 
 from voyageur.job.data.errors import BrokenPack, DataError, NoSuchData
 
-_WINDOW = 8 << 20
-
 
 class Source:
     """One archive. Others (a copy that is still arriving, say) have the same face; see `KINDS`."""
@@ -22,9 +20,6 @@ class Source:
 
     def read(self, offset: int, size: int) -> bytes:
         return bytes(self.view(offset, size))
-
-    def ahead(self) -> None:
-        """Asks for all of it to come into memory, where that makes sense; returns when all is asked for."""
 
 
 class FileSource(Source):
@@ -54,11 +49,6 @@ class FileSource(Source):
         if len(found) != size:
             raise self._outside(offset, size)
         return found
-
-    def ahead(self) -> None:
-        with open(self.path, "rb") as file:
-            for start in range(0, self.size, _WINDOW):
-                os.posix_fadvise(file.fileno(), start, _WINDOW, os.POSIX_FADV_WILLNEED)
 
     def _outside(self, offset: int, size: int) -> BrokenPack:
         fact = "a member is said to end at byte %d of %d" % (offset + size, self.size)
