@@ -133,6 +133,12 @@ def _read(root: Path) -> None:
     read(root)
 
 
+def _training(root: Path) -> None:
+    from bench.data.training import training  # likewise
+
+    training(root)
+
+
 BENCHES: dict[str, Callable[[Path], None]] = {
     "startup": startup,
     "submit": submit,
@@ -142,6 +148,7 @@ BENCHES: dict[str, Callable[[Path], None]] = {
     "pack-shared": pack_shared,
     "read": _read,
     "stage": stage,
+    "training": _training,
 }
 
 

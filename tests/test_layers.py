@@ -75,7 +75,7 @@ def test_a_room_looks_only_down(file: Path) -> None:
 
 TRAVELLING = sorted(file for room in ("runtime", "job") for file in (SOURCE / room).rglob("*.py"))
 # What a program that has these libraries can ask for; nothing else imports these files, except inside a function.
-ADAPTERS = {"job/data/arrays.py": "numpy", "job/data/loaders.py": "torch"}
+ADAPTERS = {"job/data/arrays.py": "numpy", "job/data/loaders.py": "torch", "job/data/tensors.py": "tensorflow"}
 
 
 @pytest.mark.parametrize("file", TRAVELLING, ids=lambda file: str(file.relative_to(SOURCE)))

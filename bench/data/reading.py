@@ -49,7 +49,7 @@ def _cold(root: Path, paths: Sequence[str], order: Sequence[int]) -> None:
     theirs = _rate(lambda number: _plain(paths[number]), order)
     forget()
     ours = _rate(data.open(root / "x.tar").read, order)
-    _tell("a whole epoch, cold", ours, theirs, "plain files", 20)
+    tell("a whole epoch, cold", ours, theirs, "plain files", 20)
 
 
 def _warm(root: Path, pack: Pack, paths: Sequence[str], order: Sequence[int]) -> None:
@@ -65,11 +65,11 @@ def _warm(root: Path, pack: Pack, paths: Sequence[str], order: Sequence[int]) ->
             lambda number: buffers.get(keys[number]),
         ]
         ours, plain, hdf5, copied, viewed, buffered = _in_turn(sides, order)
-    _tell("random reads, warm", ours, plain, "plain files", 4)
-    _tell("random reads, copies", ours, hdf5, "h5py, variable length", 20)
-    _tell("random reads, copies", ours, copied, "LMDB", 1)
-    _tell("random reads, views", viewed, buffered, "LMDB, buffers", 1)
-    _tell("random reads, copies", ours, _webdataset(root / "x.tar"), "WebDataset in sequence", 8)
+    tell("random reads, warm", ours, plain, "plain files", 4)
+    tell("random reads, copies", ours, hdf5, "h5py, variable length", 20)
+    tell("random reads, copies", ours, copied, "LMDB", 1)
+    tell("random reads, views", viewed, buffered, "LMDB, buffers", 1)
+    tell("random reads, copies", ours, _webdataset(root / "x.tar"), "WebDataset in sequence", 8)
 
 
 def _in_turn(sides: Sequence[Read], order: Sequence[int]) -> list[float]:
@@ -119,7 +119,7 @@ def _first_sample(root: Path) -> None:
     print(f"{'opened, and one member read':<44} {spent * 1000:8.1f} ms")
 
 
-def _tell(what: str, ours: float, theirs: float, against: str, target: float) -> None:
+def tell(what: str, ours: float, theirs: float, against: str, target: float) -> None:
     met = "met" if ours >= target * theirs else "MISSED"
     print(f"{what:<44} {ours:9,.0f}/s   {against}: {theirs:9,.0f}/s   {ours / theirs:5.1f}x   "
           f"target {target}x: {met}", flush=True)  # fmt: skip

@@ -12,6 +12,7 @@ import sys
 import time
 import types
 import zipfile
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -201,6 +202,12 @@ def test_the_index_of_another_archive_is_refused(made: Path, tmp_path: Path) -> 
         data.open(copy)
 
 
+def test_shards_may_be_one_only(tmp_path: Path) -> None:
+    packed(many_files(tmp_path / "in", 20), tmp_path / "x.tar", shard=1 << 30)
+    assert sorted(os.listdir(tmp_path)) == ["in", "x-000000.tar", "x.tar.idx"]
+    assert len(data.open(tmp_path / "x.tar")) == len(data.open(tmp_path / "x.tar.idx")) == 20
+
+
 def test_one_of_the_same_size_too(tmp_path: Path) -> None:
     for name, files in (("a", "abcdefgh"), ("b", "abcdefgx")):
         (tmp_path / name).mkdir()
@@ -343,7 +350,7 @@ def test_arrays_never_unpickle(tmp_path: Path) -> None:
 
 @pytest.fixture
 def torch(monkeypatch: pytest.MonkeyPatch) -> types.SimpleNamespace:
-    """As much of torch as the adapters touch; the bench runs them in the real one."""
+    """As much of torch as the adapters touch. `python -m bench training` runs one of them in the real one."""
     worker = types.SimpleNamespace(info=None)
     utils = types.ModuleType("torch.utils.data")
     vars(utils).update(Dataset=object, IterableDataset=object, get_worker_info=lambda: worker.info)
@@ -379,3 +386,68 @@ def test_ranks_and_workers_share_a_stream_out(
     first = list(stream)
     stream.set_epoch(1)
     assert list(stream) != first
+
+
+@pytest.fixture
+def tensorflow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As much of tensorflow as the adapter touches; nothing here runs it in the real one."""
+
+    class Dataset:
+        def __init__(self, generate: Callable[[], Iterator[object]], signature: object) -> None:
+            self.generate, self.signature, self.cardinality = generate, signature, None
+
+        @classmethod
+        def from_generator(cls, generate: Callable[[], Iterator[object]], *, output_signature: object) -> Dataset:
+            return cls(generate, output_signature)
+
+        def apply(self, change: Callable[[Dataset], Dataset]) -> Dataset:
+            return change(self)
+
+        def __iter__(self) -> Iterator[object]:
+            return self.generate()
+
+    def assert_cardinality(count: int) -> Callable[[Dataset], Dataset]:
+        def change(dataset: Dataset) -> Dataset:
+            dataset.cardinality = count  # type: ignore[assignment]
+            return dataset
+
+        return change
+
+    stub = types.ModuleType("tensorflow")
+    experimental = types.SimpleNamespace(assert_cardinality=assert_cardinality)
+    vars(stub).update(
+        TensorSpec=lambda shape, kind: (shape, kind),
+        string="string",
+        data=types.SimpleNamespace(Dataset=Dataset, experimental=experimental),
+    )
+    monkeypatch.setitem(sys.modules, "tensorflow", stub)
+    monkeypatch.delitem(sys.modules, "voyageur.job.data.tensors", raising=False)
+    monkeypatch.delattr(data, "tensors", raising=False)
+
+
+@pytest.mark.usefixtures("tensorflow")
+def test_a_tensorflow_dataset(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    dataset = data.tf(made / "pack.tar")
+    assert dataset.signature == dict.fromkeys(("__key__", "cls", "jpg"), ((), "string"))
+    assert list(dataset) == list(data.open(made / "pack.tar").samples()) and dataset.cardinality == 150
+    monkeypatch.setenv("SLURM_NTASKS", "4")
+    seen = []
+    for rank in range(4):
+        monkeypatch.setenv("SLURM_PROCID", str(rank))
+        part = data.tf(made / "pack.tar", lambda sample: sample["__key__"], signature="text", shuffle=True)
+        first = list(part)
+        assert len(first) == part.cardinality == 37 and list(part) != first
+        seen += first
+    assert len(set(seen)) == 148
+
+
+@pytest.mark.usefixtures("tensorflow")
+def test_what_tensorflow_could_not_take(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    for name in ("1.cls", "1.jpg", "2.jpg"):
+        (tmp_path / "in" / name).write_text("x")
+    with pytest.raises(data.DataError) as caught:
+        list(data.tf(tmp_path / "in"))
+    assert caught.value.facts == ("1 has cls, jpg", "2 has jpg")
+    with pytest.raises(data.DataError, match="has no shape that is known"):
+        data.tf(tmp_path / "in", transform=len)

@@ -6,7 +6,7 @@ set -eu
 # program:Debian package
 needed="
 slurmctld:slurm-wlm slurmd:slurm-wlm sbatch:slurm-wlm slurmdbd:slurmdbd munged:munge
-mariadbd:mariadb-server mysql_install_db:mariadb-server sshd:openssh-server rsync:rsync ip:iproute2 shellcheck:shellcheck
+mariadbd:mariadb-server mysql_install_db:mariadb-server sshd:openssh-server rsync:rsync ip:iproute2 shellcheck:shellcheck sqfstar:squashfs-tools
 /usr/share/lmod/lmod/libexec/lmod:lmod
 "
 

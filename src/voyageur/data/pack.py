@@ -18,10 +18,19 @@ _FORMAT = 1
 _NOTED = 100  # problems that the index remembers
 
 Listed = Callable[[int], None]  # how many there will be
+Opened = Callable[[str, str], Origin]  # a source, and a folder where it may be unpacked
 
 
 def pack(
-    sources: Sequence[str], out: str, *, shard: int, follow: bool, force: bool, listed: Listed, done: Told
+    sources: Sequence[str],
+    out: str,
+    *,
+    shard: int,
+    follow: bool,
+    force: bool,
+    listed: Listed,
+    done: Told,
+    origin: Opened = origin_of,
 ) -> Report:
     _check(sources, out)
     asked = {
@@ -39,7 +48,8 @@ def pack(
             return _finished(part)
         if not force:
             _check_free(out, part)
-        return _pack(part, sources, out, shard, follow, listed, done)
+        origins = [origin(path, part.path) for path in sources]
+        return _pack(part, origins, sources, out, shard, follow, listed, done)
 
 
 @contextlib.contextmanager
@@ -54,7 +64,7 @@ def _kept(part: PartFolder, out: str) -> Iterator[None]:
 
 def _check(sources: Sequence[str], out: str) -> None:
     for path in sources:
-        if not os.path.exists(path):
+        if not (os.path.exists(path) or os.path.exists(path + SUFFIX)):
             raise SpecError(f"there is no {path}", hint="its path counts from the folder you are in")
     if not out.endswith(".tar"):
         what = "packs are not compressed" if out.endswith((".gz", ".bz2", ".xz", ".zst", ".tgz")) else "a pack is a tar"
@@ -69,9 +79,15 @@ def _check_free(out: str, part: PartFolder) -> None:
 
 
 def _pack(
-    part: PartFolder, sources: Sequence[str], out: str, shard: int, follow: bool, listed: Listed, done: Told
+    part: PartFolder,
+    origins: Sequence[Origin],
+    sources: Sequence[str],
+    out: str,
+    shard: int,
+    follow: bool,
+    listed: Listed,
+    done: Told,
 ) -> Report:
-    origins = [origin_of(path, part.path) for path in sources]
     entries, report = _entries(origins, sources, part, out, follow)
     if not entries.count:
         part.remove()

@@ -15,7 +15,8 @@ from typing import Any, NamedTuple, Protocol
 
 from voyageur.data.listing import Listing, list_folder
 from voyageur.job import data
-from voyageur.job.data import BrokenPack, NotAPack, Pack, tar
+from voyageur.job.data import BrokenPack, NotAPack, Pack, TarPack, tar
+from voyageur.job.data.index import SUFFIX
 from voyageur.job.data.pack import as_bytes
 
 LARGE = 1 << 20  # from here on, a file is read in pieces
@@ -150,6 +151,7 @@ class _Large:
 # ── archives ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 UNSAFE = "names that lead outside"
+OTHERS = "links and empty folders"
 
 
 class Archive:
@@ -173,6 +175,8 @@ class Archive:
         listing.files = {folder: b"/".join(names) for folder, names in folders.items()}
         listing.count = sum(map(len, folders.values()))
         listing.left_out.update(self._pack.left_out)
+        if isinstance(self._pack, TarPack) and self._pack.table.about.get("others"):
+            listing.left_out[OTHERS] += self._pack.table.about["others"]
         return listing
 
     def stamp(self, name: bytes) -> Stamp:
@@ -216,6 +220,8 @@ def origin_of(path: str, room: str) -> Origin:
     """`room`: a folder where a compressed archive may be unpacked, to be read in another order than its own."""
     if os.path.isdir(path):
         return Folder(os.path.abspath(path))
+    if not os.path.exists(path):  # shards go by the name of all of them
+        return Archive(data.open(path), path + SUFFIX)
     with open(path, "rb") as file:
         how = tar.compression(file.read(512))
     if how is None:

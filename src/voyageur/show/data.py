@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from voyageur.data.converting import Converted
 from voyageur.data.packing import Report
 from voyageur.data.scanning import Scan
 from voyageur.data.unpacking import Unpacked
@@ -48,6 +49,11 @@ def unpacked_text(made: Unpacked) -> str:
     return "\n".join(
         [f"{made.folder}: {_many(made.members, 'file')}, {Size(made.size)}", *_left_out_lines(made.left_out, {})]
     )
+
+
+def converted_text(made: Converted) -> str:
+    first = f"{made.path}: {_many(made.members, 'file')}, {Size(made.size)} of contents"
+    return "\n".join([first, *_left_out_lines(made.left_out, {})])
 
 
 def problem_lines(problems: Sequence[tuple[bytes, str]]) -> list[str]:

@@ -13,6 +13,7 @@ SUBVERBS = {
     "ls": "list what a pack holds",
     "verify": "read all of a pack and compare its checksums",
     "unpack": "write members back into files",
+    "convert": "turn a pack into HDF5, LMDB, TFRecord, squashfs, zip, shards or a folder, and back",
     "scan": "count the files of a folder, and say what a pack would save",
 }
 

@@ -1,6 +1,6 @@
 """Datasets for programs, in a run and outside: `from voyageur.job import data`, then `data.open("imagenet")`.
 
-Standard library only; torch and numpy are loaded by those parts alone that hand them something.
+Standard library only; torch, tensorflow and numpy are loaded by those parts alone that hand them something.
 """
 
 import os
@@ -30,6 +30,7 @@ __all__ = [
     "open",
     "shuffled",
     "staged",
+    "tf",
     "torch",
 ]
 
@@ -91,3 +92,18 @@ def torch(
     if iterable:
         return loaders.SampleStream(pack, transform, shuffle=shuffle, seed=seed, views=views)
     return loaders.SampleDataset(pack, transform, views=views)
+
+
+def tf(
+    what: Any,
+    transform: Optional[Callable[[Sample], Any]] = None,
+    signature: Any = None,
+    shuffle: bool = False,
+    seed: int = 0,
+) -> Any:
+    """A tf.data.Dataset of samples, of which every rank gets its share; what `transform` makes of them is told by
+    `signature`, as in `Dataset.from_generator`."""
+    from voyageur.job.data import tensors
+
+    pack = what if isinstance(what, Pack) else open(what)
+    return tensors.dataset(pack, transform, signature, shuffle, seed)

@@ -1,12 +1,12 @@
 """Samples for torch's DataLoader. Both kinds may be pickled, so loaders may fork or spawn their workers."""
 
-import os
 from typing import Any, Callable, Iterator, Optional, Tuple
 
 from torch import distributed
 from torch.utils.data import Dataset, IterableDataset, get_worker_info
 
 from voyageur.job.data.pack import Pack, Sample
+from voyageur.job.data.ranks import rank_from_environment, share
 
 Transform = Optional[Callable[[Sample], Any]]
 
@@ -58,7 +58,7 @@ class SampleStream(IterableDataset):  # type: ignore[type-arg,misc,unused-ignore
         worker = get_worker_info()
         first, step = (worker.id, worker.num_workers) if worker else (0, 1)
         order = self._samples.shuffled(self.seed + self.epoch) if self.shuffle else range(len(self._samples))
-        mine = order[rank : len(order) - len(order) % ranks : ranks]
+        mine = share(order, rank, ranks)
         for number in mine[first::step]:
             sample = self._samples[number]
             yield self.transform(sample) if self.transform else sample
@@ -68,7 +68,4 @@ def _rank() -> Tuple[int, int]:
     """This process among those that train together: as torch knows, else as torchrun or srun has said."""
     if distributed.is_available() and distributed.is_initialized():
         return distributed.get_rank(), distributed.get_world_size()
-    for rank, ranks in (("RANK", "WORLD_SIZE"), ("SLURM_PROCID", "SLURM_NTASKS")):
-        if rank in os.environ and ranks in os.environ:
-            return int(os.environ[rank]), int(os.environ[ranks])
-    return 0, 1
+    return rank_from_environment()

@@ -98,10 +98,10 @@ def _open(path: str, facts: Facts) -> Tuple[Index, List[Source]]:
 
 
 def _archive_path(path: str, name: str, count: int) -> str:
-    """Beside the index. A single archive may have been renamed, and its index with it."""
-    if count == 1:
-        return path[: -len(SUFFIX)] if path.endswith(SUFFIX) else path
-    return os.path.join(os.path.dirname(path), name)
+    """Beside the index. A single archive may have been renamed, and its index with it; or it is the only shard."""
+    beside = os.path.join(os.path.dirname(path), name)
+    alone = path[: -len(SUFFIX)] if path.endswith(SUFFIX) else path
+    return alone if count == 1 and (os.path.exists(alone) or not os.path.exists(beside)) else beside
 
 
 def _check_fresh(index: Index, number: int, source: Source) -> None:

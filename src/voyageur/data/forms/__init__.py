@@ -1,0 +1,1 @@
+"""Other forms of the same files: what a pack is converted to, and made of again."""
