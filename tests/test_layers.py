@@ -15,6 +15,7 @@ STAIRS = [
     {"runtime"},
     {"slurm_text", "allowance"},
     {"spec", "site"},
+    {"launch"},
     {"plan"},
     {"rules"},
     {"script", "snapshot", "record"},

@@ -13,7 +13,9 @@ from voyageur.commands import session
 from voyageur.commands.checking import check_command, check_site_name, path_notes, site_table_notes
 from voyageur.commands.options import Wish
 from voyageur.errors import SpecError
+from voyageur.launch.signs import Recognised
 from voyageur.plan import Identity, Plan, Surroundings, draw_identity, folders_for, make_plan, slug_for
+from voyageur.project.recognise import recognise_program
 from voyageur.record import Run
 from voyageur.record.create import RunExists, create_run
 from voyageur.script import render
@@ -28,6 +30,7 @@ class Planned(Struct, frozen=True, kw_only=True):
     around: Surroundings
     package: Package
     notes: tuple[str, ...]
+    recognised: Recognised | None
     plan: Plan
     script: str
 
@@ -45,7 +48,8 @@ def plan_from(wish: Wish, site_name: str | None = None) -> Planned:
         *path_notes(spec, site, around, session.environment()),
         *package.selection.notes,
     )
-    return _planned(spec, site, around, package, notes, identity)
+    recognised = recognise_program(spec.project.root, package.selection.files, spec.project.start_in, spec.command)
+    return _planned(spec, site, around, package, notes, identity, recognised)
 
 
 def _read(wish: Wish, site_name: str | None) -> Spec:
@@ -113,11 +117,26 @@ def _venv_on_path() -> str | None:
 
 
 def _planned(
-    spec: Spec, site: Site, around: Surroundings, package: Package, notes: tuple[str, ...], identity: Identity
+    spec: Spec,
+    site: Site,
+    around: Surroundings,
+    package: Package,
+    notes: tuple[str, ...],
+    identity: Identity,
+    recognised: Recognised | None,
 ) -> Planned:
     code = package.frozen(folders_for(spec, around, identity).code)
-    plan = make_plan(spec, site, around, identity, code, notes)
-    return Planned(spec=spec, site=site, around=around, package=package, notes=notes, plan=plan, script=render(plan))
+    plan = make_plan(spec, site, around, identity, code, notes, recognised)
+    return Planned(
+        spec=spec,
+        site=site,
+        around=around,
+        package=package,
+        notes=notes,
+        recognised=recognised,
+        plan=plan,
+        script=render(plan),
+    )
 
 
 # ── making it ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -136,7 +155,9 @@ def make_run(planned: Planned) -> Run:
 
 def _drawn_again(planned: Planned) -> Planned:
     identity = draw_identity(planned.plan.identity.slug)
-    return _planned(planned.spec, planned.site, planned.around, planned.package, planned.notes, identity)
+    return _planned(
+        planned.spec, planned.site, planned.around, planned.package, planned.notes, identity, planned.recognised
+    )
 
 
 def _store_code(planned: Planned) -> None:

@@ -70,6 +70,7 @@ def decide_exports(
     warn: Duration,
     requeue: bool,
     experiment: str,
+    launch: tuple[Export, ...],
 ) -> tuple[Export, ...]:
     run = str(folders.run)
     limit = Duration(-(-shape.time.value.seconds // 60) * 60) if site.engine == "slurm" else shape.time.value
@@ -99,11 +100,10 @@ def decide_exports(
         Export(name="project_name", value=spec.project.name),
         Export(name="exp_name", value=experiment),
         Export(name="scratch_dir", value=str(folders.scratch)),
-        Export(
-            name="OMP_NUM_THREADS", value=str(shape.cpus_per_task.value), because="one thread for each core of a task"
-        ),
+        Export(name="OMP_NUM_THREADS", value=str(shape.cpus_per_rank), because="one thread for each core of a task"),
         Export(name="PYTHONUNBUFFERED", value="1", because="so that the log shows a line when it is written"),
     ]
+    exports.extend(launch)
     exports.extend(_of_the_site(spec, site, shape))
     if site.engine == "local":
         exports.append(

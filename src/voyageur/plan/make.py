@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from voyageur.errors import SiteError, SpecError
+from voyageur.launch.signs import Recognised
 from voyageur.plan.directives import decide_directives
 from voyageur.plan.environment import decide_activation, decide_exports, decide_modules, decide_purge
 from voyageur.plan.folders import decide_folders
 from voyageur.plan.identity import slug_of_command
-from voyageur.plan.launch import decide_launch, launch_words
+from voyageur.plan.launch import (
+    check_launch,
+    decide_launch,
+    launch_exports,
+    launch_words,
+    style_of,
+    wanted_from,
+)
 from voyageur.plan.model import Choice, Folders, FrozenCode, Identity, Plan, Surroundings
 from voyageur.plan.notes import notes_on
 from voyageur.plan.shape import decide_shape
@@ -33,13 +41,25 @@ def folders_for(spec: Spec, around: Surroundings, identity: Identity) -> Folders
 
 
 def make_plan(
-    spec: Spec, site: Site, around: Surroundings, identity: Identity, code: FrozenCode, notes: tuple[str, ...] = ()
+    spec: Spec,
+    site: Site,
+    around: Surroundings,
+    identity: Identity,
+    code: FrozenCode,
+    notes: tuple[str, ...] = (),
+    recognised: Recognised | None = None,
 ) -> Plan:
-    """`notes`: what was found out about the code and the program; the plan has some of its own."""
+    """`notes`: what was found out about the code and the program; the plan has some of its own.
+
+    `recognised`: how the program's own text wants to be started.
+    """
     refuse_retired(site)
     folders = folders_for(spec, around, identity)
-    launch = decide_launch(spec)
-    shape, queue = decide_shape(spec, site, launch.value)
+    launch = decide_launch(spec, recognised)
+    style, trainer = style_of(launch), recognised.trainer() if recognised else None
+    shape, queue = decide_shape(spec, site, style, trainer.devices if trainer else None)
+    wanted = wanted_from(spec, site, shape, recognised)
+    check_launch(style, wanted, recognised)
     account, warn, requeue = _account(spec, site), _warning(spec, shape.time.value), _requeue(spec)
     return Plan(
         identity=identity,
@@ -78,11 +98,13 @@ def make_plan(
             warn=warn.value,
             requeue=requeue.value,
             experiment=experiment_of(spec),
+            launch=tuple(launch_exports(spec, site, style, wanted)),
         ),
         modules=decide_modules(spec, site),
         purge=decide_purge(site),
         activate=decide_activation(spec, around),
-        launch_words=launch_words(launch.value, shape),
+        launch_words=launch_words(style, wanted, shape),
+        launcher=style.launcher(wanted),
         secrets=spec.env.secrets,
         notes=(*notes_on(spec, site, around), *notes),
     )

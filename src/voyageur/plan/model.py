@@ -7,6 +7,7 @@ from typing import Generic, TypeVar
 
 from msgspec import Struct
 
+from voyageur.launch import Launcher
 from voyageur.units import Duration, Size
 
 T = TypeVar("T")
@@ -61,6 +62,7 @@ class Shape(Struct, frozen=True, kw_only=True):
     """Nodes, tasks, CPUs, memory, GPUs and time, in the right relation to each other."""
 
     nodes: Choice[int]
+    ranks: Choice[int]
     tasks_per_node: Choice[int]
     cpus_per_task: Choice[int]
     memory: Choice[Size | None]
@@ -68,6 +70,11 @@ class Shape(Struct, frozen=True, kw_only=True):
     gpu: Choice[str | None]
     disk: Choice[Size | None]
     time: Choice[Duration]
+
+    @property
+    def cpus_per_rank(self) -> int:
+        """A task may start several ranks on its node."""
+        return max(1, self.cpus_per_task.value * self.tasks_per_node.value // self.ranks.value)
 
     @property
     def tasks(self) -> int:
@@ -123,5 +130,6 @@ class Plan(Struct, frozen=True, kw_only=True):
     purge: Choice[bool]
     activate: Choice[str | None]
     launch_words: tuple[str, ...]
+    launcher: Launcher = Launcher()
     secrets: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()

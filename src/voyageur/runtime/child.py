@@ -36,6 +36,7 @@ class Child:
         self, argv: List[str], environment: Dict[str, str], folder: str, grace: float, through_srun: bool = False
     ) -> None:
         self.through_srun = through_srun  # our own step: its tasks prepare their nodes and understand our signals
+        self.is_srun = through_srun and os.path.basename(argv[0]) == "srun"
         self.grace = grace
         self.warned = 0
         self.stopped_at: Optional[float] = None
@@ -46,6 +47,7 @@ class Child:
             env=environment,
             cwd=folder,
             start_new_session=True,
+            close_fds=False,  # mpirun hands its ranks an open descriptor (PMI_FD); Python's own are not inherited
             preexec_fn=processes.at_parents_death(signal.SIGKILL),
         )
         self.pid = self._process.pid
@@ -53,7 +55,7 @@ class Child:
     def warn(self) -> int:
         """Tell those who listen that the end is near; how many did. Behind srun, its tasks count for themselves."""
         if self.through_srun:
-            os.kill(self.pid, WARN)
+            self._tell_step(WARN)
             return 0
         told = len(processes.tell(self.pid, WARN))
         self.warned += told
@@ -65,9 +67,18 @@ class Child:
             return
         self.stopped_at = time.monotonic()
         if self.through_srun:
-            os.kill(self.pid, STOP_THROUGH_SRUN)
+            if not self._tell_step(STOP_THROUGH_SRUN):
+                self._finish()
         elif not processes.tell(self.pid, STOP):
             self._finish()
+
+    def _tell_step(self, signum: int) -> bool:
+        """srun waits for its signals and catches none, so it does not look like a listener. Of other starters (mpirun,
+        a site's script around it) only those hear that would not die of it."""
+        if self.is_srun:
+            os.kill(self.pid, signum)
+            return True
+        return bool(processes.tell(self.pid, signum))
 
     def _finish(self) -> None:
         """Nobody who listens is left: the rest dies of the signal, as it would without us."""
@@ -107,13 +118,18 @@ class Child:
         every: float,
         on_signal: Callable[[int], None],
         helper: Callable[[], int] = lambda: 0,
+        at_end: Callable[[], None] = lambda: None,
     ) -> int:
-        """Until it ends; returns its exit code, or minus the signal that ended it. Short runs are sampled as well."""
+        """Until it ends; returns its exit code, or minus the signal that ended it. Short runs are sampled as well.
+
+        `at_end`: before what is left running is killed.
+        """
         between = min(1.0, every)
         due = time.monotonic() + between
         while True:
             code = self._process.poll()
             if code is not None:
+                at_end()
                 processes.kill_orphans()  # nothing outlives the program; with linuxproc Slurm would let it
                 return code
             pause = 0.2 if self.stopped_at is not None else due - time.monotonic()

@@ -1,4 +1,4 @@
-"""`python runtime.pyz WORD -- COMMAND`: the three things a job script asks of the runtime."""
+"""`python runtime.pyz WORD -- COMMAND`: what a job script asks of the runtime."""
 
 import sys
 from typing import List
@@ -7,6 +7,7 @@ WORDS = {
     "supervise": "run the command here",
     "supervise-tasks": "run the command, which is a srun whose tasks are ours",
     "task": "run the command as one of those tasks",
+    "rank": "run the command as one worker of somebody else's launcher, its rank before its lines",
 }
 
 
@@ -19,6 +20,10 @@ def main(arguments: List[str]) -> int:
         from voyageur.runtime import task
 
         return task.run(command)
+    if word == "rank":
+        from voyageur.runtime import rank
+
+        return rank.run(command)
     from voyageur.runtime import supervisor
 
     return supervisor.run(command, through_srun=word == "supervise-tasks")

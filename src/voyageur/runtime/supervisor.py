@@ -8,12 +8,15 @@ import sys
 import time
 from typing import Dict, List, Optional
 
-from voyageur.runtime import program
+from voyageur.runtime import processes, program
 from voyageur.runtime.child import WARN, Child, Mailbox
 from voyageur.runtime.folder import BEAT_SECONDS, RECORD, Duplicate, read_json
+from voyageur.runtime.launched import own_cpu_seconds
 from voyageur.runtime.ledger import Ledger
+from voyageur.runtime.meeting import MeetingError, meet
 from voyageur.runtime.memory import oom_kills
 from voyageur.runtime.node_folder import NodeFolder, NodeFolderError, base_folder, sweep
+from voyageur.runtime.quiet import Quiet
 from voyageur.runtime.task import shell_code
 from voyageur.runtime.usage import Facts, Usage, of_all_nodes
 
@@ -30,6 +33,7 @@ class Supervisor:
         self.environment = environment
         self.ledger = Ledger(environment)
         self.usage = Usage()
+        self.quiet = Quiet(environment)
         self.oom_before = oom_kills()
         self.warned_after: Optional[float] = None
         self.fenced = False
@@ -95,14 +99,23 @@ class Supervisor:
             return self._fail("it was started %d times without an end; it is not started again" % MOST_ATTEMPTS)
         self.ledger.reserve()
         try:
+            self._meet()
             self.child = self._start()
-        except NodeFolderError as problem:
+        except (NodeFolderError, MeetingError) as problem:
             return self._fail(str(problem))
         except OSError as problem:
             return self._fail("%s cannot be started: %s" % (self.command[0], problem.strerror), 127)
         code = self.child.watch(mailbox, self._beat, BEAT_SECONDS, self._hear, helper=lambda: self.usage.gpus.pid)
         self._rescue()
         return self._end(code)
+
+    def _meet(self) -> None:
+        """Asked once, here on the first node; every task inherits the answer."""
+        found = meet(self.environment)
+        self.environment.update(found)
+        if self.through_srun:
+            at = "%(MASTER_ADDR)s:%(MASTER_PORT)s" % found
+            self.ledger.note("ranks meet", at=at, nodes=found["VOY_NODE_NAMES"].split(","))
 
     def _start(self) -> Child:
         """Through srun every task prepares its own node; a single process starts right here."""
@@ -142,12 +155,21 @@ class Supervisor:
     def _beat(self) -> None:
         assert self.child is not None
         self.usage.sample(self.child.pid)
+        self._listen()
         if self.ledger.is_superseded():
             self.fenced = True
             self.child.kill()
             self.ledger.note("fenced")
         else:
             self.ledger.beat(self.usage.facts())
+
+    def _listen(self) -> None:
+        """Behind srun the first task does it: it sees the program's work."""
+        assert self.child is not None
+        if not self.through_srun:
+            facts = self.quiet.look(own_cpu_seconds(processes.family(self.child.pid)), self.usage.gpu_work())
+            if facts:
+                self.ledger.note("nothing happens", node=self.ledger.node, **facts)
 
     # ── how it ended ─────────────────────────────────────────────────────────────────────────────────────────────────
 

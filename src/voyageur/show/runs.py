@@ -13,6 +13,8 @@ import msgspec
 
 from voyageur.errors import one_line
 from voyageur.record import Entry, Run, State, Verdict, age
+from voyageur.record.ranks import last_of
+from voyageur.record.verdict import first_to_fail
 from voyageur.show.style import paint, state_colour, table
 from voyageur.units import Size
 
@@ -52,6 +54,7 @@ def run_text(run: Run, verdict: Verdict, colours: bool, lines: int = 12) -> str:
         ("submitted", _moment(record.created)),
         *_times(run),
         *_usage(run),
+        *_quiet(run, verdict),
         *_written(run),
         ("folder", str(run.folder)),
         ("log", str(run.log)),
@@ -60,12 +63,20 @@ def run_text(run: Run, verdict: Verdict, colours: bool, lines: int = 12) -> str:
     if verdict.hint:
         text += ["", f"hint: {verdict.hint}"]
     if verdict.state.is_final and not verdict.state.is_good and lines:
-        text += [
-            "",
-            paint("the log's last lines:", "dim", colours),
-            *(f"  {line}" for line in last_lines(run.log, lines)),
-        ]
+        title, last = _last_words(run, verdict, lines)
+        text += ["", paint(title, "dim", colours), *(f"  {line}" for line in last)]
     return "\n".join(text)
+
+
+def _last_words(run: Run, verdict: Verdict, lines: int) -> tuple[str, list[str]]:
+    """Of many ranks those of the first that failed: the others only say that they lost it."""
+    first = first_to_fail(run) if verdict.state is State.FAILED else None
+    if first and "rank" in first:
+        last = [str(line) for line in first.get("last") or ()] or last_of(run.log, int(first["rank"]), lines)
+        if last:
+            title = f"the last lines of rank {first['rank']}, the first that failed:"
+            return title, [one_line(line) for line in last[-lines:]]
+    return "the log's last lines:", last_lines(run.log, lines)
 
 
 def _moment(seconds: float) -> str:
@@ -93,6 +104,21 @@ def _usage(run: Run) -> list[tuple[str, str]]:
     if "gpu_utilization" in usage:
         parts.append(f"GPU {usage['gpu_utilization']:.0f} % busy, {Size(int(usage['gpu_peak_memory']))} at most")
     return [("used", ", ".join(parts))]
+
+
+def _quiet(run: Run, verdict: Verdict) -> list[tuple[str, str]]:
+    """Only while it runs: afterwards its end says more. A line that came since takes it back."""
+    event = run.last("nothing happens", "attempt started")
+    if verdict.state is not State.RUNNING or not event or event["event"] != "nothing happens":
+        return []
+    try:
+        if run.log.stat().st_mtime > float(event["time"]):
+            return []
+    except OSError:
+        return []
+    used = f"GPU {event['gpu']:.0f} % busy, " if "gpu" in event else ""
+    silent = age(time.time() - float(event["time"]) + float(event["seconds"]))
+    return [("quiet", f"no line in its log for {silent}; {used}CPU {event['cpu']:.0f} %: does it hang?")]
 
 
 def _written(run: Run) -> list[tuple[str, str]]:

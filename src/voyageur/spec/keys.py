@@ -57,6 +57,15 @@ def count(least: int) -> Reader:
     return read
 
 
+def one_of(*words: str) -> Reader:
+    def read(value: Any) -> str:
+        if value not in words:
+            raise ValueError(f"one of these is wanted: {', '.join(words)}")
+        return str(value)
+
+    return read
+
+
 def or_auto(reader: Reader) -> Reader:
     """`auto` leaves the value to the site's ratio."""
     return lambda value: None if value == "auto" else reader(value)
@@ -142,6 +151,11 @@ KEYS: dict[str, Reader] = {
     "env.variables": variables,
     "env.secrets": variable_names,
     "launch.with": word,
+    "launch.line": command,
+    "launch.restarts": count(0),
+    "launch.mpi": word,
+    "launch.visible": one_of("all", "one"),
+    "launch.quiet": duration,
     "checkpoint.warn": duration,
     "snapshot.include": texts,
     "snapshot.exclude": texts,
