@@ -11,6 +11,7 @@ from msgspec import Struct
 from voyageur import places
 from voyageur.commands import session
 from voyageur.commands.checking import check_command, check_site_name, path_notes, site_table_notes
+from voyageur.commands.installed import check_installed
 from voyageur.commands.options import Wish
 from voyageur.errors import SpecError
 from voyageur.launch.signs import Recognised
@@ -49,7 +50,9 @@ def plan_from(wish: Wish, site_name: str | None = None) -> Planned:
         *package.selection.notes,
     )
     recognised = recognise_program(spec.project.root, package.selection.files, spec.project.start_in, spec.command)
-    return _planned(spec, site, around, package, notes, identity, recognised)
+    planned = _planned(spec, site, around, package, notes, identity, recognised)
+    check_installed(spec, site, planned.plan)
+    return planned
 
 
 def _read(wish: Wish, site_name: str | None) -> Spec:

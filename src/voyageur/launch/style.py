@@ -159,7 +159,7 @@ def _refuse_nodes(style: Style, wanted: Wanted) -> None:
 def _refuse_program(style: Style, wanted: Wanted) -> None:
     if style.needs_python and not (is_python(wanted.command) or launcher_named(wanted.command) in style.replaces):
         raise SpecError(
-            f"`{style.name}` starts Python programs, and `{wanted.command[0]}` is none",
+            f"`{style.name}` starts Python programs, and `{' '.join(wanted.command[:2])}` is none",
             facts=["the command must begin like `python train.py` or `python -m package`"],
             hint="use `--launch per-rank` or `--launch per-node` for any other program",
         )
