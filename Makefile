@@ -41,6 +41,8 @@ test-launchers: $(VENV)/.tested
 
 bench: $(VENV)/.tested
 	bash tests/testbed/install.sh
+	bash bench/data/install.sh
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
 	$(BIN)/python -m bench
 
 docs: $(VENV)/.tested

@@ -13,6 +13,8 @@ from pathlib import Path
 
 from tests.testbed import start_bed
 
+from bench.data.packing import pack, pack_shared
+from bench.programs import make_program
 from bench.records import make_runs
 from bench.timing import report, seconds, seconds_in_turn
 
@@ -111,7 +113,34 @@ def _hold_jobs(environment: dict[str, str], count: int) -> list[str]:
         return list(pool.map(submit, range(count)))
 
 
-BENCHES: dict[str, Callable[[Path], None]] = {"startup": startup, "submit": submit, "status": status}
+def check(root: Path) -> None:
+    """`voy check` of a project of 100,000 lines, against Python reading the same files and doing nothing with them."""
+    project = root / "project"
+    lines = make_program(project, 100_000)
+    environment = _environment(root)
+    tools = _user_install(root)
+    parse = "import ast, pathlib, gc; gc.disable(); [ast.parse(p.read_bytes()) for p in pathlib.Path().rglob('*.py')]"
+    ours = [str(tools / "voy"), "check", "--on", "narval", "-a", "def-bench", "--", "python3", "train.py"]
+    commands = [ours, [str(tools / "python"), "-c", parse]]
+    spent, theirs = seconds_in_turn(commands, environment=environment, folder=project, times=5)
+    report(f"voy check, {lines:,} lines", spent, theirs, "ast.parse of all", "under 3 s", spent < 3)
+
+
+def _read(root: Path) -> None:
+    from bench.data.reading import read  # its libraries are an extra: `pip install .[bench]`
+
+    read(root)
+
+
+BENCHES: dict[str, Callable[[Path], None]] = {
+    "startup": startup,
+    "submit": submit,
+    "status": status,
+    "check": check,
+    "pack": pack,
+    "pack-shared": pack_shared,
+    "read": _read,
+}
 
 
 def main(names: list[str]) -> None:

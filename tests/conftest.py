@@ -1,3 +1,3 @@
 """Fixtures for all tests: a private home, and places where runs really run."""
 
-pytest_plugins = ["tests.testbed.fixtures", "tests.place"]
+pytest_plugins = ["tests.testbed.fixtures", "tests.place", "tests.site_commands"]

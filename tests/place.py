@@ -66,10 +66,10 @@ class Place:
             text=True, start_new_session=True, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )  # fmt: skip
 
-    def fill(self) -> str:
+    def fill(self, *arguments: str) -> str:
         """A job that takes all nodes, so that whatever is submitted now has to wait for its end."""
         assert self.bed
-        blocker = self.bed.submit(["--nodes=4", "--exclusive", "--wrap=sleep 100"])
+        blocker = self.bed.submit(["--nodes=4", "--exclusive", *arguments, "--wrap=sleep 100"])
         self.bed.wait_state(blocker, "RUNNING")
         return blocker
 
@@ -138,6 +138,10 @@ class Place:
 
 def _made(kind: str, request: pytest.FixtureRequest) -> Iterator[Place]:
     bed: Bed | None = request.getfixturevalue(f"bed_{kind.lower()}") if kind != "local" else None
+    yield from _made_on(bed)
+
+
+def _made_on(bed: Bed | None) -> Iterator[Place]:
     root = Path(tempfile.mkdtemp(prefix="place-", dir=bed.shared if bed else None))
     yield Place(root, bed)
     shutil.rmtree(root, ignore_errors=True)
@@ -164,6 +168,12 @@ def simple(request: pytest.FixtureRequest) -> Iterator[Place]:
 def production(request: pytest.FixtureRequest) -> Iterator[Place]:
     """A Slurm of kind P, as real sites run it."""
     yield from _made("P", request)
+
+
+@pytest.fixture
+def charged(bed_with_accounts: Bed) -> Iterator[Place]:
+    """A Slurm of kind P that charges accounts and enforces limits."""
+    yield from _made_on(bed_with_accounts)
 
 
 @pytest.fixture(params=["S", "P"])

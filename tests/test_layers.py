@@ -1,6 +1,7 @@
 """Data goes down the stairs, never up: no room imports from a higher one, nor from its neighbour."""
 
 import ast
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +14,7 @@ STAIRS = [
     {"__init__"},
     {"errors", "findings", "units", "job"},
     {"runtime"},
-    {"slurm_text", "allowance"},
+    {"slurm_text", "allowance", "data"},
     {"spec", "site"},
     {"launch"},
     {"plan"},
@@ -73,15 +74,26 @@ def test_a_room_looks_only_down(file: Path) -> None:
         assert room not in FORBIDDEN.get(own, set()), f"{own} decides nothing, so it has no business with {room}"
 
 
-@pytest.mark.parametrize(
-    "file", [*sorted((SOURCE / "runtime").rglob("*.py")), SOURCE / "job.py"], ids=lambda file: str(file.name)
-)
+TRAVELLING = sorted(file for room in ("runtime", "job") for file in (SOURCE / room).rglob("*.py"))
+# What a program that has these libraries can ask for; nothing else imports these files, except inside a function.
+ADAPTERS = {"job/data/arrays.py": "numpy", "job/data/loaders.py": "torch"}
+
+
+@pytest.mark.parametrize("file", TRAVELLING, ids=lambda file: str(file.relative_to(SOURCE)))
 def test_what_travels_into_a_job_needs_nothing_but_the_standard_library(file: Path) -> None:
+    own = ADAPTERS.get(str(file.relative_to(SOURCE)))
     for name in imports(file):
         travels = name.startswith(("voyageur.runtime", "voyageur.job"))
-        assert travels or name.split(".")[0] in sys.stdlib_module_names, name
+        assert travels or name.split(".")[0] in {*sys.stdlib_module_names, own}, name
 
 
-@pytest.mark.parametrize("file", sorted((SOURCE / "runtime").rglob("*.py")), ids=lambda file: str(file.name))
+def test_no_adapter_is_loaded_unless_it_is_asked_for() -> None:
+    for file in TRAVELLING:
+        for node in ast.parse(file.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                assert not re.search(r"\b(arrays|loaders)\b", ast.unparse(node)), file
+
+
+@pytest.mark.parametrize("file", TRAVELLING, ids=lambda file: str(file.relative_to(SOURCE)))
 def test_what_travels_into_a_job_is_python_3_8(file: Path) -> None:
     ast.parse(file.read_text(encoding="utf-8"), feature_version=(3, 8))

@@ -340,6 +340,9 @@ def test_state_words(text: str, word: str) -> None:
         "AssocGrpGRESMinutes",
         "AssocGrpBillingMinutes",
         "job requeued in held state",
+        "Job's account not permitted to use this partition (short allows rrg-b not def-a)",
+        "QOSMaxWallDurationPerJobLimit",
+        "AssocMaxNodePerJobLimit",
     ],
 )
 def test_a_job_that_will_not_start_by_itself_comes_with_advice(reason: str) -> None:

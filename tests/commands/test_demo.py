@@ -175,7 +175,8 @@ def test_example_saves_in_time_and_goes_on(shell: Shell, example: Path) -> None:
 
 def test_every_example_is_tested_and_has_its_page() -> None:
     folders = {path.name for path in EXAMPLES.iterdir() if path.is_dir()}
-    assert folders == {"plain", "per-node", "per-rank", "warning-signal", "stop-file"}
+    here = {"plain", "per-node", "per-rank", "warning-signal", "stop-file", "custom"}
+    assert folders == here | set(STYLES) | {"horovod"}, "Horovod cannot be installed beside a PyTorch of today"
     for name in folders:
         assert (EXAMPLES / name / "README.md").is_file()
         assert f"({name})" in (EXAMPLES / "README.md").read_text()

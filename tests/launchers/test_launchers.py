@@ -37,6 +37,10 @@ def prepared(place: Place, style: str) -> Place:
     shutil.copytree(EXAMPLES / style, place.project, dirs_exist_ok=True)
     made = environment(STYLES[style][0])
     place.environment |= {"VIRTUAL_ENV": str(made), "PATH": f"{made}/bin:{place.environment['PATH']}"}
+    if place.bed and place.bed.kind == "P" and style == "mpi":
+        # A node of this kind sees the host's /sys, and in it interfaces that are not its own; UCX believes them.
+        text = (place.project / "voyageur.toml").read_text()
+        place.write("voyageur.toml", f"{text}\n[env.variables]\nUCX_NET_DEVICES = 'eth0'\n")
     return place
 
 

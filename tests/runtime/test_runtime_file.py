@@ -149,7 +149,7 @@ def test_wrong_words_are_refused(tmp_path: Path, arguments: list[str]) -> None:
 
 def test_all_that_is_in_it_is_python_3_8() -> None:
     with zipfile.ZipFile(io.BytesIO(runtime_zip())) as archive:
-        assert {"__main__.py", "voyageur/job.py", "voyageur/runtime/supervisor.py"} <= set(archive.namelist())
+        assert {"__main__.py", "voyageur/job/__init__.py", "voyageur/runtime/supervisor.py"} <= set(archive.namelist())
         for name in archive.namelist():
             ast.parse(archive.read(name).decode(), filename=name, feature_version=(3, 8))
 

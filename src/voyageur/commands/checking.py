@@ -26,13 +26,18 @@ def known_sites() -> list[str]:
 
 
 def check_site_name(spec: Spec) -> None:
+    if spec.site is not None:
+        check_site_named(spec.site, spec.source("site"))
+
+
+def check_site_named(name: str, source: str) -> None:
     known = known_sites()
-    if spec.site is None or spec.site in known:
+    if name in known:
         return
-    guess = nearest(spec.site, known)
+    guess = nearest(name, known)
     raise SiteError(
-        f"unknown site `{spec.site}`",
-        facts=[f"given by {spec.source('site')}"],
+        f"unknown site `{name}`",
+        facts=[f"given by {source}"],
         hint=f"did you mean `--on {guess}`?" if guess else "`voy site list` shows those there are",
     )
 

@@ -88,3 +88,9 @@ def experiments() -> Iterable[str]:
     from voyageur.spec import experiment_names
 
     return experiment_names(Path.cwd(), places.user_file(os.environ))
+
+
+def rules() -> Iterable[str]:
+    from voyageur.rules import all_rules
+
+    return [rule.id for rule in all_rules()]

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+from voyageur.commands import etiquette
 from voyageur.record import Run, Verdict, without_asking
 from voyageur.runs import Runs, wait_pauses
 from voyageur.show.output import write
@@ -36,13 +37,14 @@ def follow(
 
 def states(runs: Runs, run: Run, most: float = 10.0) -> Iterator[tuple[Run, Verdict | None]]:
     """The run again and again until it is final: its folder often, its engine seldom."""
-    asked, pause_to_ask = 0.0, 1.0
+    least = etiquette.poll_pause(run.record.site)
+    asked, pause_to_ask, longest = float("-inf"), max(1.0, least), max(_ASK_AT_MOST_EVERY, least)
     for pause in wait_pauses():
         run = run.reread()
         verdict = without_asking(run)
         if verdict is None and time.monotonic() - asked >= pause_to_ask:
             run, verdict = runs.look(run)
-            asked, pause_to_ask = time.monotonic(), min(pause_to_ask * 1.5, _ASK_AT_MOST_EVERY)
+            asked, pause_to_ask = time.monotonic(), min(pause_to_ask * 1.5, longest)
         yield run, verdict
         if verdict and verdict.state.is_final:
             return

@@ -59,6 +59,13 @@ def wish_options(function: F) -> F:
             *names, key.replace(".", "__"), metavar="VALUE", help=text, shell_complete=_COMPLETED.get(key)
         )(function)
     function = click.option(
+        "--ignore",
+        multiple=True,
+        metavar="RULE",
+        help="a rule that this wish may break; several with commas, or one flag each",
+        shell_complete=completing.one_of(completing.rules),
+    )(function)
+    function = click.option(
         "-C",
         "--config",
         type=click.Path(path_type=Path),
@@ -75,11 +82,20 @@ def wish_options(function: F) -> F:
     )(function)
 
 
-class Wish:
-    """What was typed: flags by key, and the command."""
+def shape_option(function: F) -> F:
+    return click.option(
+        "--shape", "shape", metavar="NAME", help="one of the shapes that `voy plan --shapes` shows, by its name"
+    )(function)
 
-    def __init__(self, command: tuple[str, ...], config: Path | None, **values: str | None) -> None:
+
+class Wish:
+    """What was typed: flags by key, the command, and the rules that do not count."""
+
+    def __init__(
+        self, command: tuple[str, ...], config: Path | None, ignore: tuple[str, ...] = (), **values: str | None
+    ) -> None:
         self.flags: dict[str, Given] = {}
+        self.ignored = tuple(name for names in ignore for name in names.replace(",", " ").split())
         for name, value in values.items():
             key = name.replace("__", ".")
             if value is not None:

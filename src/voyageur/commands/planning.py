@@ -7,22 +7,29 @@ import shutil
 from pathlib import Path, PurePosixPath
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from voyageur import places
 from voyageur.commands import session
+from voyageur.commands.charging import ask_allowance, scratch_of
 from voyageur.commands.checking import check_command, check_site_name, path_notes, site_table_notes
 from voyageur.commands.installed import check_installed
+from voyageur.commands.judging import ignored_rules
+from voyageur.commands.knowing import known_of
 from voyageur.commands.options import Wish
 from voyageur.errors import SpecError
-from voyageur.launch.signs import Recognised
+from voyageur.findings import Finding
 from voyageur.plan import Identity, Plan, Surroundings, draw_identity, folders_for, make_plan, slug_for
 from voyageur.project.recognise import recognise_program
 from voyageur.record import Run
 from voyageur.record.create import RunExists, create_run
+from voyageur.rules import Case, Known, judge
 from voyageur.script import render
 from voyageur.site import Site
 from voyageur.snapshot import OwnFiles, Package, gather, own_files, store
 from voyageur.spec import Given, Spec, read_spec
+
+_ACCOUNT_VARIABLES = ("SBATCH_ACCOUNT", "SALLOC_ACCOUNT", "SLURM_ACCOUNT")
 
 
 class Planned(Struct, frozen=True, kw_only=True):
@@ -31,13 +38,51 @@ class Planned(Struct, frozen=True, kw_only=True):
     around: Surroundings
     package: Package
     notes: tuple[str, ...]
-    recognised: Recognised | None
     plan: Plan
     script: str
+    known: Known = Known()
+    findings: tuple[Finding, ...] = ()
+    ignored: tuple[str, ...] = ()
+
+    @property
+    def case(self) -> Case:
+        return Case(spec=self.spec, site=self.site, plan=self.plan, known=self.known)
+
+
+class Wished(Struct, frozen=True, kw_only=True):
+    """All that is known before anything is decided."""
+
+    spec: Spec
+    site: Site
+    around: Surroundings
+    package: Package
+    notes: tuple[str, ...]
+    identity: Identity
+    ignored: tuple[str, ...] = ()
 
 
 def plan_from(wish: Wish, site_name: str | None = None) -> Planned:
+    planned = plan_of(wished_from(wish, site_name))
+    check_installed(planned.spec, planned.site, planned.plan)
+    return judged(planned)
+
+
+def judged(planned: Planned) -> Planned:
+    """By the rules of its site. What to do about the findings is for the verb to say."""
+    planned = replace(planned, known=known_of(planned.site, planned.plan, planned.around))
+    return replace(planned, findings=judge(planned.case, planned.ignored))
+
+
+def plan_of(wished: Wished, spec: Spec | None = None) -> Planned:
+    """`spec` is another shape of the same wish."""
+    around, package, notes = wished.around, wished.package, wished.notes
+    planned = _planned(spec or wished.spec, wished.site, around, package, notes, wished.identity)
+    return replace(planned, ignored=wished.ignored)
+
+
+def wished_from(wish: Wish, site_name: str | None = None) -> Wished:
     spec = _read(wish, site_name)
+    ignored = ignored_rules(wish, spec)
     identity = draw_identity(slug_for(spec))
     check_site_name(spec)
     site = session.choose_site(spec.site)
@@ -49,10 +94,7 @@ def plan_from(wish: Wish, site_name: str | None = None) -> Planned:
         *path_notes(spec, site, around, session.environment()),
         *package.selection.notes,
     )
-    recognised = recognise_program(spec.project.root, package.selection.files, spec.project.start_in, spec.command)
-    planned = _planned(spec, site, around, package, notes, identity, recognised)
-    check_installed(spec, site, planned.plan)
-    return planned
+    return Wished(spec=spec, site=site, around=around, package=package, notes=notes, identity=identity, ignored=ignored)
 
 
 def _read(wish: Wish, site_name: str | None) -> Spec:
@@ -98,18 +140,16 @@ def surroundings(spec: Spec, site: Site) -> Surroundings:
         ),
         None,
     )
+    accounts, balances = ask_allowance(site)
     return Surroundings(
-        scratch=places.scratch_folder(spec.scratch, _site_scratch(spec, site), environment),
+        scratch=places.scratch_folder(spec.scratch, scratch_of(spec, site, accounts), environment),
         active_venv=environment.get("VIRTUAL_ENV") or _venv_on_path(),
         project_venv=str(own) if own else None,
         conda=environment.get("CONDA_PREFIX"),
+        accounts=accounts,
+        balances=balances,
+        account_variables={name: environment[name] for name in _ACCOUNT_VARIABLES if environment.get(name)},
     )
-
-
-def _site_scratch(spec: Spec, site: Site) -> str:
-    """Some sites have a folder for each account and none for each user."""
-    scratch = site.storage.scratch
-    return scratch.replace("{account}", spec.account) if spec.account else scratch if "{account}" not in scratch else ""
 
 
 def _venv_on_path() -> str | None:
@@ -126,8 +166,8 @@ def _planned(
     package: Package,
     notes: tuple[str, ...],
     identity: Identity,
-    recognised: Recognised | None,
 ) -> Planned:
+    recognised = recognise_program(spec.project.root, package.selection.files, spec.project.start_in, spec.command)
     code = package.frozen(folders_for(spec, around, identity).code)
     plan = make_plan(spec, site, around, identity, code, notes, recognised)
     return Planned(
@@ -136,7 +176,6 @@ def _planned(
         around=around,
         package=package,
         notes=notes,
-        recognised=recognised,
         plan=plan,
         script=render(plan),
     )
@@ -158,9 +197,7 @@ def make_run(planned: Planned) -> Run:
 
 def _drawn_again(planned: Planned) -> Planned:
     identity = draw_identity(planned.plan.identity.slug)
-    return _planned(
-        planned.spec, planned.site, planned.around, planned.package, planned.notes, identity, planned.recognised
-    )
+    return _planned(planned.spec, planned.site, planned.around, planned.package, planned.notes, identity)
 
 
 def _store_code(planned: Planned) -> None:

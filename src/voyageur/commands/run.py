@@ -37,6 +37,7 @@ def command(**typed: Any) -> None:
     """Run a command on this machine, from the same script, and wait for it."""
     from voyageur.commands import session
     from voyageur.commands.following import follow
+    from voyageur.commands.judging import refuse_errors, warn
     from voyageur.commands.planning import make_run, plan_from
     from voyageur.show.runs import summary_line
     from voyageur.show.style import has_colours
@@ -45,8 +46,10 @@ def command(**typed: Any) -> None:
     if (asked := wish.flags.get("site")) and asked.value != "local":
         raise SpecError("`voy run` runs on this machine", hint=f"`voy submit --on {asked.value}` submits it there")
     planned = plan_from(wish, site_name="local")
+    refuse_errors(planned.findings, planned.site)
     for note in planned.plan.notes:
         aside(f"note: {note}")
+    warn(planned.findings)
     run = make_run(planned)
     engine, runs = session.engine_of("local"), session.runs()
     try:

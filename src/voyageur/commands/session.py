@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from voyageur import places
-from voyageur.errors import SiteError, VoyageurError
+from voyageur.errors import ClusterError, SiteError, VoyageurError
 from voyageur.record import Index
 from voyageur.runs import Runs
 
 if TYPE_CHECKING:
     from voyageur.engines import Engine
+    from voyageur.hosts import Host
     from voyageur.site import Site
     from voyageur.site.detect import Signs
 
@@ -72,6 +73,12 @@ def check_can_submit(site: Site) -> None:
                 f"this machine belongs to the cluster {here}, not to {site.name}",
                 hint=f"{there}, or submit here with `--on slurm`",
             )
+
+
+def here() -> Host:
+    from voyageur.hosts import Here
+
+    return Here()
 
 
 def has_slurm() -> bool:
@@ -142,7 +149,12 @@ def _completed(site: Site) -> Site:
     """What no profile knows of the cluster that this is: how patient its Slurm is, and queues where none are told."""
     from msgspec.structs import replace
 
-    asked = _slurm_here()
+    try:
+        asked = _slurm_here()
+    except ClusterError:  # a profile with queues of its own still makes a plan; sbatch will say what is wrong
+        if not site.partitions:
+            raise
+        return site
     queues = site.queues if site.partitions else asked.queues
     return replace(site, queues=queues, kill_wait=asked.kill_wait, message_timeout=asked.message_timeout)
 

@@ -7,21 +7,26 @@ from typing import Any
 
 import click
 
-from voyageur.commands.options import Wish, wish_options
+from voyageur.commands.options import Wish, shape_option, wish_options
 from voyageur.show.output import aside, emit, emit_json
 
 
 @click.command("submit")
 @wish_options
 @click.option("--json", "as_json", is_flag=True, help="run, job and folder as one JSON document")
-def command(as_json: bool, **typed: Any) -> None:
+@shape_option
+def command(as_json: bool, shape: str | None, **typed: Any) -> None:
     """Submit a command to Slurm; prints the run's id and returns at once."""
-    from voyageur.commands import session
-    from voyageur.commands.planning import make_run, plan_from
+    from voyageur.commands import etiquette, session
+    from voyageur.commands.judging import refuse_errors, warn
+    from voyageur.commands.planning import make_run
+    from voyageur.commands.shaping import planned_as
     from voyageur.record import State, Verdict
 
-    planned = plan_from(Wish(**typed))
+    planned = planned_as(Wish(**typed), shape)
+    refuse_errors(planned.findings, planned.site)
     session.check_can_submit(planned.site)
+    etiquette.pause_before_submit(planned.site)
     run = make_run(planned)
     try:
         job = session.engine_for(planned.site).submit(run)
@@ -31,9 +36,23 @@ def command(as_json: bool, **typed: Any) -> None:
     session.runs().remember(run.reread(), Verdict(state=State.PENDING))
     for note in planned.plan.notes:
         aside(f"note: {note}")
+    warn(planned.findings)
     if as_json:
-        emit_json({"run": run.id, "job": job, "site": planned.site.name, "folder": str(run.folder)})
+        emit_json(
+            {
+                "run": run.id,
+                "job": job,
+                "site": planned.site.name,
+                "folder": str(run.folder),
+                "account": planned.plan.account.value,
+                "cost": planned.plan.cost,
+            }
+        )
     else:
         emit(run.id)
     if sys.stderr.isatty():
+        from voyageur.show.allowance import spending_text
+
+        if spending := spending_text(planned.plan):
+            aside(spending)
         aside(f"job {job} on {planned.site.name}; follow it with: voy logs {run.id} -f")

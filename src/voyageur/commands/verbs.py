@@ -11,6 +11,7 @@ from voyageur.errors import SpecError
 # The verbs and their one line of help stand here so that `voy --help` imports none of them.
 VERBS = {
     "init": "look at the project, write a commented voyageur.toml",
+    "check": "is the project ready for that cluster? each finding with its fix",
     "plan": "every decision with its reason, and the script; touches nothing",
     "run": "run a command on this machine, from the same script, and wait",
     "submit": "submit a command to Slurm; prints the run's id, returns at once",
@@ -18,7 +19,10 @@ VERBS = {
     "logs": "what a run has printed; -f follows it",
     "wait": "wait until runs have ended; the exit code says how",
     "cancel": "ask runs to end",
+    "data": "datasets as single archives: pack, index, ls, verify, unpack, scan",
+    "budget": "what is left of your allocations, and what you used lately",
     "site": "clusters: what is known of them, and what this one is",
+    "quota": "how full your places are: bytes and files, the worst first",
     "demo": "the whole story on this machine, in about a minute",
     "completion": "completion for your shell",
 }

@@ -1,10 +1,20 @@
 """spec + site -> Plan: every decision, each with its reason. Pure."""
 
+from voyageur.plan.account import (
+    choose_account,
+    decide_account,
+    fair_share_text,
+    fitting_accounts,
+    spelled,
+    what_is_left,
+)
+from voyageur.plan.cost import decide_cost
 from voyageur.plan.document import document
 from voyageur.plan.identity import draw_identity, folder_name
 from voyageur.plan.make import experiment_of, folders_for, make_plan, slug_for
 from voyageur.plan.model import (
     Choice,
+    Cost,
     Directive,
     Export,
     Folders,
@@ -18,6 +28,7 @@ from voyageur.plan.model import (
 
 __all__ = [
     "Choice",
+    "Cost",
     "Directive",
     "Export",
     "Folders",
@@ -27,11 +38,18 @@ __all__ = [
     "Queue",
     "Shape",
     "Surroundings",
+    "choose_account",
+    "decide_account",
+    "decide_cost",
     "document",
     "draw_identity",
     "experiment_of",
+    "fair_share_text",
+    "fitting_accounts",
     "folder_name",
     "folders_for",
     "make_plan",
     "slug_for",
+    "spelled",
+    "what_is_left",
 ]

@@ -29,6 +29,8 @@ def document(plan: Plan) -> dict[str, Any]:
         "launcher": list(plan.launcher.words),
         "warn": choice(plan.warn),
         "account": choice(plan.account),
+        "cost": msgspec.to_builtins(plan.cost),
+        "left": msgspec.to_builtins(plan.left),
         "requeue": choice(plan.requeue),
         "modules": choice(plan.modules),
         "purge_modules": choice(plan.purge),

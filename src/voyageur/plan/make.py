@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from voyageur.errors import SiteError, SpecError
 from voyageur.launch.signs import Recognised
-from voyageur.plan.directives import decide_directives
+from voyageur.plan.account import decide_account, what_is_left
+from voyageur.plan.cost import decide_cost
+from voyageur.plan.directives import decide_directives, gpu_flag
 from voyageur.plan.environment import decide_activation, decide_exports, decide_modules, decide_purge
 from voyageur.plan.folders import decide_folders
 from voyageur.plan.identity import slug_of_command
@@ -19,7 +21,7 @@ from voyageur.plan.launch import (
 from voyageur.plan.model import Choice, Folders, FrozenCode, Identity, Plan, Surroundings
 from voyageur.plan.notes import notes_on
 from voyageur.plan.shape import decide_shape
-from voyageur.site import Policy, Site, Status
+from voyageur.site import Site, Status
 from voyageur.spec import Spec
 from voyageur.units import Duration
 
@@ -60,7 +62,10 @@ def make_plan(
     shape, queue = decide_shape(spec, site, style, trainer.devices if trainer else None)
     wanted = wanted_from(spec, site, shape, recognised)
     check_launch(style, wanted, recognised)
-    account, warn, requeue = _account(spec, site), _warning(spec, shape.time.value), _requeue(spec)
+    partition = next((one for one in site.partitions if one.name == queue.place), None)
+    account = decide_account(spec, site, around, partition, shape.gpus.value)
+    cost = decide_cost(shape, site, queue.place)
+    warn, requeue = _warning(spec, shape.time.value), _requeue(spec)
     return Plan(
         identity=identity,
         project=spec.project.name,
@@ -75,6 +80,8 @@ def make_plan(
         launch=launch,
         warn=warn,
         account=account,
+        cost=cost,
+        left=what_is_left(cost, account.value, site, around.balances),
         requeue=requeue,
         folders=folders,
         code=code,
@@ -103,7 +110,7 @@ def make_plan(
         modules=decide_modules(spec, site),
         purge=decide_purge(site),
         activate=decide_activation(spec, around),
-        launch_words=launch_words(style, wanted, shape),
+        launch_words=launch_words(style, wanted, shape, gpu_flag(site, shape) if site.request.gpus_in_srun else ""),
         launcher=style.launcher(wanted),
         secrets=spec.env.secrets,
         notes=(*notes_on(spec, site, around), *notes),
@@ -118,17 +125,6 @@ def refuse_retired(site: Site) -> None:
             facts=[f"{site.title}: ended {site.ended}" if site.ended else site.title],
             hint=f"its successor is {site.successor}: `--on {site.successor}`" if site.successor else None,
         )
-
-
-def _account(spec: Spec, site: Site) -> Choice[str | None]:
-    if spec.account:
-        return Choice(value=spec.account, because=f"asked for by {spec.source('account')}")
-    if site.request.account is Policy.REQUIRED:
-        raise SiteError(
-            f"{site.name} wants to know which account to charge",
-            hint=f"name it with `--account`, or once for all under [sites.{site.name}]",
-        )
-    return Choice(value=None, because="none named: your default account is charged")
 
 
 def _warning(spec: Spec, time: Duration) -> Choice[Duration]:

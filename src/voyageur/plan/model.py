@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import PurePosixPath
 from typing import Generic, TypeVar
 
-from msgspec import Struct
+from msgspec import Struct, field
 
+from voyageur.allowance import Account, Balance
 from voyageur.launch import Launcher
+from voyageur.site import Unit
 from voyageur.units import Duration, Size
 
 T = TypeVar("T")
@@ -34,12 +36,18 @@ class Identity(Struct, frozen=True, kw_only=True):
 
 
 class Surroundings(Struct, frozen=True, kw_only=True):
-    """What the planner is told of the shell it was called from; nothing else of that shell reaches the job."""
+    """What the planner is told of the shell it was called from; nothing else of that shell reaches the job.
+
+    `accounts` and `balances` are what this cluster said; empty is not asked, or no answer.
+    """
 
     scratch: str
     active_venv: str | None = None
     project_venv: str | None = None
     conda: str | None = None
+    accounts: tuple[Account, ...] = ()
+    balances: tuple[Balance, ...] = ()
+    account_variables: dict[str, str] = field(default_factory=dict)
 
 
 class FrozenCode(Struct, frozen=True, kw_only=True):
@@ -91,6 +99,24 @@ class Queue(Struct, frozen=True, kw_only=True):
     constraint: Choice[str | None]
 
 
+class Hours(Struct, frozen=True, kw_only=True):
+    """What anybody can count, on any site."""
+
+    nodes: float
+    cores: float
+    gpus: float
+
+
+class Cost(Struct, frozen=True, kw_only=True):
+    """In the site's unit, with the share that decided; None where its formula or a fact for it is not known."""
+
+    amount: float | None
+    unit: Unit
+    because: str
+    at_least: bool = False
+    hours: Hours
+
+
 class Directive(Struct, frozen=True, kw_only=True):
     """One `#SBATCH` line."""
 
@@ -131,5 +157,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     activate: Choice[str | None]
     launch_words: tuple[str, ...]
     launcher: Launcher = Launcher()
+    cost: Cost | None = None
+    left: Balance | None = None
     secrets: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()

@@ -18,6 +18,7 @@ def notes_on(spec: Spec, site: Site, around: Surroundings) -> Iterator[str]:
     yield from _conda(around)
     yield from _secret_variables(spec)
     yield from _gpu_of_a_cluster(spec, site)
+    yield from _account_in_the_shell(spec, site, around)
 
 
 def _conda(around: Surroundings) -> Iterator[str]:
@@ -43,3 +44,12 @@ def _gpu_of_a_cluster(spec: Spec, site: Site) -> Iterator[str]:
             f"`{spec.resources.gpu}` (asked for by {spec.source('resources.gpu')}) is the name of a cluster's GPU and "
             "means nothing on this machine; `--gpus` asks for some"
         )
+
+
+def _account_in_the_shell(spec: Spec, site: Site, around: Surroundings) -> Iterator[str]:
+    """For sbatch they win over what stands in a script, so they are taken away before it is called."""
+    if site.engine == "local":
+        return
+    for name, value in around.account_variables.items():
+        if value != spec.account:
+            yield f"{name}={value} in your shell does not count here; `--account {value}` charges that one"

@@ -53,6 +53,7 @@ EXAMPLES = (
     Example("snapshot.include", ["weights/small.pt"], "travels although it looks like data, or like a secret"),
     Example("snapshot.exclude", ["data", "*.log"], "stays here; what git ignores stays anyway"),
     Example("snapshot.limit", "500M", "how large the code may be; by default 100M"),
+    Example("check.ignore", ["many-small-files"], "rules that do not count here"),
 )
 
 _TABLES = {
@@ -62,6 +63,7 @@ _TABLES = {
     "launch": "# how the command is started",
     "checkpoint": "",
     "snapshot": "# the code that travels; `voy plan --files` lists it",
+    "check": "# `voy check`",
 }
 
 

@@ -1,1 +1,1 @@
-"""What a cluster is asked besides its jobs: accounts, quotas, what it is."""
+"""What a cluster is asked besides its jobs. A question that gets no answer leaves nothing known, and is no error."""

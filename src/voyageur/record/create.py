@@ -9,10 +9,11 @@ import os
 import shutil
 import time
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -129,15 +130,19 @@ def runtime_zip() -> bytes:
     package = resources.files("voyageur")
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         _add(archive, "__main__.py", _ENTRY)
-        for name in ("__init__.py", "job.py"):
-            _add(archive, f"voyageur/{name}", (package / name).read_text(encoding="utf-8"))
-        for source in sorted(_sources(package / "runtime"), key=lambda entry: entry.name):
-            _add(archive, f"voyageur/runtime/{source.name}", source.read_text(encoding="utf-8"))
+        _add(archive, "voyageur/__init__.py", (package / "__init__.py").read_text(encoding="utf-8"))
+        for room in ("job", "runtime"):
+            for name, source in sorted(_sources(package / room, f"voyageur/{room}"), key=itemgetter(0)):
+                _add(archive, name, source.read_text(encoding="utf-8"))
     return buffer.getvalue()
 
 
-def _sources(folder: Traversable) -> list[Traversable]:
-    return [entry for entry in folder.iterdir() if entry.name.endswith(".py")]
+def _sources(folder: Traversable, name: str) -> Iterator[tuple[str, Traversable]]:
+    for entry in folder.iterdir():
+        if entry.name.endswith(".py"):
+            yield f"{name}/{entry.name}", entry
+        elif entry.is_dir() and entry.name != "__pycache__":
+            yield from _sources(entry, f"{name}/{entry.name}")
 
 
 def _add(archive: zipfile.ZipFile, name: str, text: str) -> None:

@@ -76,11 +76,7 @@ class Services:
         """Workers before their head, so that none of them looks for it."""
         for service in reversed(self.started):
             if service.poll() is None:
-                processes.signal_all(service.pid, signal.SIGTERM)
-                try:
-                    service.wait(_END_SECONDS)
-                except subprocess.TimeoutExpired:
-                    processes.kill_all(service.pid)
+                _end_all(service)
         if self.short:
             remove_tree(self.short)
 
@@ -116,6 +112,26 @@ class Services:
             if time.monotonic() > deadline:
                 raise MembersError("%s in %d s\n%s" % (what, _READY_SECONDS, self.last_words(name)))
             time.sleep(0.1)
+
+
+def _end_all(service: "subprocess.Popen[bytes]") -> None:
+    """And wait for each of its family: one that is left would write into a folder that is being removed."""
+    family = list(processes.family(service.pid))
+    processes.signal_all(service.pid, signal.SIGTERM)
+    deadline = time.monotonic() + _END_SECONDS
+    while service.poll() is None or _still_there(family):
+        if time.monotonic() > deadline:
+            for pid in _still_there(family):
+                with contextlib.suppress(OSError):
+                    os.kill(pid, signal.SIGKILL)
+            return
+        processes.reap_strangers((service.pid,))
+        time.sleep(0.05)
+
+
+def _still_there(pids: List[int]) -> List[int]:
+    there = processes.processes()
+    return [pid for pid in pids if pid in there]
 
 
 def _answers(place: "tuple[str, int]") -> bool:

@@ -4,17 +4,28 @@ from __future__ import annotations
 
 import shlex
 import textwrap
+from collections.abc import Sequence
 from typing import Any
 
 from voyageur.errors import one_line
+from voyageur.findings import Finding
 from voyageur.plan import Choice, Plan
+from voyageur.show.allowance import cost_text, left_text
+from voyageur.show.findings import finding_lines, ignored_line
 from voyageur.show.style import paint
 from voyageur.snapshot import Package
 
 _NAMES, _VALUES = 15, 26  # columns of the names, and of the values that fit
 
 
-def plan_text(plan: Plan, script: str, colours: bool, columns: int | None = None) -> str:
+def plan_text(
+    plan: Plan,
+    script: str,
+    colours: bool,
+    columns: int | None = None,
+    findings: Sequence[Finding] = (),
+    ignored: Sequence[str] = (),
+) -> str:
     """`columns`: how wide the terminal is. In a pipe every decision is one line, however long."""
     shape = plan.shape
     rows = [
@@ -33,6 +44,9 @@ def plan_text(plan: Plan, script: str, colours: bool, columns: int | None = None
             ("QOS", plan.queue.qos),
             ("constraint", plan.queue.constraint),
             ("account", plan.account),
+        ),
+        *_money(plan),
+        *_choices(
             ("launch", plan.launch),
             ("warning", plan.warn),
             ("requeue", plan.requeue),
@@ -49,8 +63,17 @@ def plan_text(plan: Plan, script: str, colours: bool, columns: int | None = None
     ]
     lines = [_row(name, value, because, colours, columns) for name, value, because in rows]
     lines += [paint(line, "yellow", colours) for note in plan.notes for line in _note(note, columns)]
+    lines += [line for finding in findings for line in finding_lines(finding, colours, columns)]
+    lines += ignored_line(ignored, colours)
     title = paint("the script that would be submitted (nothing was written):", "dim", colours)
     return "\n".join([*lines, "", title, "", script])
+
+
+def _money(plan: Plan) -> list[tuple[str, str, str]]:
+    rows = [("cost", cost_text(plan.cost), plan.cost.because)] if plan.cost else []
+    if plan.left:
+        rows.append(("left", *left_text(plan.left, plan.cost)))
+    return rows
 
 
 def _choices(*choices: tuple[str, Choice[Any]]) -> list[tuple[str, str, str]]:

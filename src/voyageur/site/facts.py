@@ -60,8 +60,8 @@ class Request(Facts, frozen=True, kw_only=True):
 
     `gpu_flag` is empty where GPUs come with the node unasked; `gpu_flag_per_rank` is said too where each rank has one.
     `launcher` starts ranks where srun does not; `mpi` is the library that srun speaks to unasked (Slurm's MpiDefault).
-    `whole_memory` gives all memory of nodes that are given whole. `default_time` and
-    `default_memory_per_cpu` are what a job gets that asks for nothing.
+    `whole_memory` gives all memory of nodes that are given whole. `default_time` and `default_memory_per_cpu` are what
+    a job gets that asks for nothing. `gpus_in_srun`: GPUs must be said to srun, too.
     """
 
     account: Policy = Policy.OPTIONAL
@@ -80,6 +80,7 @@ class Request(Facts, frozen=True, kw_only=True):
     gpu_type: Policy = Policy.OPTIONAL
     forbidden: tuple[str, ...] = ()
     extra: tuple[str, ...] = ()
+    gpus_in_srun: bool = False
     launcher: str | None = None
     mpi: str | None = None
     modules_first: bool = False
@@ -248,7 +249,8 @@ class Accounting(Facts, frozen=True, kw_only=True):
     """A job's hour costs `rate` for the largest of its shares: of nodes, of GPUs, of cores and of memory.
 
     `by` names the shares that count. Where a node is given whole, its whole is paid, whatever was asked for. `cpu_unit`
-    is what jobs without GPUs are counted in, where that is another unit.
+    is what jobs without GPUs are counted in, where that is another unit. `whole_slices`: a started slice of cores or of
+    memory is paid whole. `least` is what the shortest job costs.
     """
 
     unit: Unit = Unit.UNKNOWN
@@ -257,6 +259,8 @@ class Accounting(Facts, frozen=True, kw_only=True):
     rate: float = 1.0
     core_memory: Size | None = None
     minimum: Duration | None = None
+    whole_slices: bool = False
+    least: float | None = None
     balance_command: str | None = None
     period: str | None = None
 

@@ -160,6 +160,7 @@ KEYS: dict[str, Reader] = {
     "snapshot.include": texts,
     "snapshot.exclude": texts,
     "snapshot.limit": size,
+    "check.ignore": texts,
 }
 
 # What VOY_* may set: the words people change from one shell to the next.

@@ -61,6 +61,12 @@ class Snapshot(Struct, frozen=True, kw_only=True):
     limit: Size = Size(100 * 1024**2)
 
 
+class Check(Struct, frozen=True, kw_only=True):
+    """`ignore`: rules whose findings do not count in this project."""
+
+    ignore: tuple[str, ...] = ()
+
+
 class Spec(Struct, frozen=True, kw_only=True):
     """`site_tables` names every [sites.NAME] there is, also those that do not count here, and where it stands."""
 
@@ -79,6 +85,7 @@ class Spec(Struct, frozen=True, kw_only=True):
     launch: Launch = Launch()
     checkpoint: Checkpoint = Checkpoint()
     snapshot: Snapshot = Snapshot()
+    check: Check = Check()
     sources: dict[str, str] = field(default_factory=dict)
     given: dict[str, Any] = field(default_factory=dict)
     site_tables: dict[str, str] = field(default_factory=dict)

@@ -11,7 +11,7 @@ import msgspec
 
 from voyageur.errors import SpecError
 from voyageur.spec import keys, toml
-from voyageur.spec.model import Checkpoint, Environment, Launch, Project, Resources, Snapshot, Spec
+from voyageur.spec.model import Check, Checkpoint, Environment, Launch, Project, Resources, Snapshot, Spec
 
 PROJECT_FILE = "voyageur.toml"
 _LEAVES = frozenset({"env.variables"})
@@ -260,6 +260,7 @@ def _build(project: Project, merged: Layer, site_tables: dict[str, str]) -> Spec
         launch=Launch(**groups.get("launch", {})),
         checkpoint=Checkpoint(**groups.get("checkpoint", {})),
         snapshot=Snapshot(**groups.get("snapshot", {})),
+        check=Check(**groups.get("check", {})),
         sources={path: given.source for path, given in merged.items()},
         given={path: msgspec.to_builtins(given.value) for path, given in merged.items()},
         site_tables=site_tables,

@@ -1,0 +1,1 @@
+"""Datasets: packing against GNU tar, reading against plain files, h5py, LMDB and WebDataset."""

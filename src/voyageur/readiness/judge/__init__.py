@@ -1,0 +1,1 @@
+"""What sightings mean for this site, this plan and this command: one file for each kind of question."""
