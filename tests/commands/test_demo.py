@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests.launchers.test_launchers import STYLES
 from voyageur.demo import folder as demo_folder
 from voyageur.errors import SpecError
 from voyageur.spec import read_spec

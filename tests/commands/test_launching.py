@@ -69,6 +69,14 @@ def test_a_launcher_of_ones_own_is_filled_in_on_each_node(local: Place) -> None:
     assert "node 0 of 2, the first is 127.0.0.1:" in log and "node 1 of 2" in log
 
 
+def test_every_node_is_looked_at_before_the_ranks_start(local: Place) -> None:
+    local.write("ok.py", "print('ran')\n")
+    local.write("voyageur.toml", "[launch]\npreflight = true\n")
+    ended = local.finish("-n", "3", "--", "python", "ok.py")
+    assert ended["state"] == "done"
+    assert [event["bad"] for event in ended["events"] if event["event"] == "nodes looked at"] == [{}]
+
+
 def test_a_run_in_which_nothing_happens_is_told(local: Place) -> None:
     local.write("hang.py", "import threading\nprint('begun', flush=True)\nthreading.Event().wait()\n")
     local.write("voyageur.toml", "[launch]\nquiet = '2s'\n")

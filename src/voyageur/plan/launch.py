@@ -126,6 +126,9 @@ def launch_exports(spec: Spec, site: Site, style: Style, wanted: Wanted) -> Iter
         return
     yield Export(name="VOY_TASKS_ARE", value=style.tasks.value, because="what srun starts")
     yield Export(name="VOY_RANKS", value=str(wanted.ranks), because="on each node")
+    if spec.launch.preflight:
+        yield Export(name="VOY_PREFLIGHT", value="1", because=f"asked for by {spec.source('launch.preflight')}")
+        yield Export(name="VOY_GPUS", value=str(wanted.gpus), because="so many must be there on each node")
     if (spec.launch.visible or style.visible) == "one" and wanted.gpus:
         yield Export(name="VOY_VISIBLE_GPUS", value="one", because="each rank sees its own GPU")
     services = style.services(wanted)

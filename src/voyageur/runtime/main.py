@@ -7,6 +7,7 @@ WORDS = {
     "supervise": "run the command here",
     "supervise-tasks": "run the command, which is a srun whose tasks are ours",
     "task": "run the command as one of those tasks",
+    "preflight": "look whether this node has what the run needs",
     "rank": "run the command as one worker of somebody else's launcher, its rank before its lines",
 }
 
@@ -20,6 +21,10 @@ def main(arguments: List[str]) -> int:
         from voyageur.runtime import task
 
         return task.run(command)
+    if word == "preflight":
+        from voyageur.runtime import preflight
+
+        return preflight.run()
     if word == "rank":
         from voyageur.runtime import rank
 

@@ -10,7 +10,7 @@ from typing import Dict, List, Optional
 
 from voyageur.runtime import processes, program
 from voyageur.runtime.child import WARN, Child, Mailbox
-from voyageur.runtime.folder import BEAT_SECONDS, RECORD, Duplicate, read_json
+from voyageur.runtime.folder import BEAT_SECONDS, RECORD, RUNTIME, Duplicate, read_json
 from voyageur.runtime.launched import own_cpu_seconds
 from voyageur.runtime.ledger import Ledger
 from voyageur.runtime.meeting import MeetingError, meet
@@ -24,6 +24,7 @@ MOST_ATTEMPTS = 6  # Slurm itself does not bound how often a job is requeued
 _LIMIT_SLACK = 10.0  # a stop this close to the limit is the limit's
 _WARNED_EARLY = 120.0  # Slurm sends the warning up to a minute early; one that comes earlier than this is no time limit
 _REQUEUE_SECONDS = 20.0
+_PREFLIGHT_SECONDS = 90.0
 
 
 class Supervisor:
@@ -100,6 +101,9 @@ class Supervisor:
         self.ledger.reserve()
         try:
             self._meet()
+            unfit = self._unfit_nodes()
+            if unfit:
+                return self._fail(unfit)
             self.child = self._start()
         except (NodeFolderError, MeetingError) as problem:
             return self._fail(str(problem))
@@ -116,6 +120,20 @@ class Supervisor:
         if self.through_srun:
             at = "%(MASTER_ADDR)s:%(MASTER_PORT)s" % found
             self.ledger.note("ranks meet", at=at, nodes=found["VOY_NODE_NAMES"].split(","))
+
+    def _unfit_nodes(self) -> str:
+        """A short step before the long one, where the user wants it."""
+        if self.environment.get("VOY_PREFLIGHT") != "1" or not self.through_srun:
+            return ""
+        nodes = str(len(self.environment["VOY_NODE_NAMES"].split(",")))
+        own = [self.environment["VOY_PYTHON"], "-I", os.path.join(self.ledger.folder, RUNTIME), "preflight", "--", "-"]
+        step = ["srun", "--nodes=" + nodes, "--ntasks=" + nodes, "--ntasks-per-node=1", *own]
+        with contextlib.suppress(OSError, subprocess.TimeoutExpired):
+            subprocess.run(step, env=self.environment, timeout=_PREFLIGHT_SECONDS, check=False)
+        seen = self.ledger.own_events("nodes looked at")
+        if not seen:
+            return "the look at the nodes did not come to an end"
+        return "; ".join("node %s: %s" % one for one in seen[-1]["bad"].items())
 
     def _start(self) -> Child:
         """Through srun every task prepares its own node; a single process starts right here."""

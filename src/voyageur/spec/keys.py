@@ -155,6 +155,7 @@ KEYS: dict[str, Reader] = {
     "launch.restarts": count(0),
     "launch.mpi": word,
     "launch.visible": one_of("all", "one"),
+    "launch.preflight": truth,
     "launch.quiet": duration,
     "checkpoint.warn": duration,
     "snapshot.include": texts,

@@ -48,6 +48,7 @@ class Launch(Struct, frozen=True, kw_only=True):
     restarts: int = 0
     mpi: str | None = None
     visible: str | None = None
+    preflight: bool = False
     quiet: Duration = Duration(1800)
 
 
