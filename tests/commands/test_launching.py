@@ -69,6 +69,18 @@ def test_a_launcher_of_ones_own_is_filled_in_on_each_node(local: Place) -> None:
     assert "node 0 of 2, the first is 127.0.0.1:" in log and "node 1 of 2" in log
 
 
+def test_copies_go_on_when_one_of_them_fails_and_know_no_rank(local: Place) -> None:
+    local.write(
+        "twin.py",
+        "import os, sys, time\ncopy = os.environ['VOY_COPY']\nif copy == '1': sys.exit(3)\n"
+        "time.sleep(1)\nprint('copy', copy, 'of', os.environ['VOY_COPIES'], 'RANK' in os.environ)\n",
+    )
+    ended = local.finish("-W", "replicas", "--tasks", "3", "--", "python", "twin.py")
+    log = local.log(ended["run"])
+    assert ended["because"] == "rank 1 on local1: exit code 3"
+    assert "copy 0 of 3 False" in log and "copy 2 of 3 False" in log
+
+
 def test_every_node_is_looked_at_before_the_ranks_start(local: Place) -> None:
     local.write("ok.py", "print('ran')\n")
     local.write("voyageur.toml", "[launch]\npreflight = true\n")

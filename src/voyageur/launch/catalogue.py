@@ -14,6 +14,7 @@ TITLES = {
     "plain": "one process, on one node",
     "per-node": "the command once on every node: for launchers that start their own workers",
     "per-rank": "the command once per rank: one for each GPU, or as many as `tasks` says",
+    "replicas": "independent copies of the command: `tasks` on each node, sharing its GPUs",
     "torchrun": "PyTorch's launcher on every node, one worker for each GPU",
     "lightning": "one task for each GPU, as Lightning's own Slurm support wants it",
     "accelerate": "Hugging Face's `accelerate launch` on every node",

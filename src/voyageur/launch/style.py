@@ -19,11 +19,12 @@ RANK = ("$VOY_PYTHON", "-I", "$VOY_RUN_DIR/runtime.pyz", "rank", "--")
 
 
 class Tasks(enum.Enum):
-    """What Slurm starts: nothing but the command itself, one task for each node, or one for each rank."""
+    """What Slurm starts: nothing but the command itself, one task for each node, for each rank, or for each copy."""
 
     NONE = "none"
     NODES = "nodes"
     RANKS = "ranks"
+    COPIES = "copies"
 
 
 class Wanted(Struct, frozen=True, kw_only=True):
@@ -93,6 +94,7 @@ class Style:
     has_ranks = True
     restarts = False
     tags_ranks = False  # its lines carry the rank already
+    ends_together = True  # one task that fails ends the others
     ports_for_all = False  # every rank listens on a port of its own
     death = "the step is ended at once; the first that failed is named"
     signal = "the workers that listen"

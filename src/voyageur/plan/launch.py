@@ -106,7 +106,7 @@ def launch_words(style: Style, wanted: Wanted, shape: Shape, gpu_flag: str = "")
         f"--cpus-per-task={shape.cpus_per_task.value}",
         *((gpu_flag,) if gpu_flag else ()),
         *style.step_flags(wanted),
-        "--kill-on-bad-exit=1",
+        f"--kill-on-bad-exit={int(style.ends_together)}",
         *(("--label",) if shape.tasks > 1 and not style.tags_ranks else ()),
         *TASK,
     )

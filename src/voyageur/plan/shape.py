@@ -73,7 +73,7 @@ def _ranks(wish: _Wish, style: Style, devices: int | None) -> Choice[int]:
 
 
 def _tasks_per_node(wish: _Wish, style: Style, ranks: Choice[int]) -> Choice[int]:
-    if style.tasks is Tasks.RANKS:
+    if style.tasks in (Tasks.RANKS, Tasks.COPIES):
         return ranks
     return Choice(value=1, because=f"launch {style.name}: {style.title.partition(':')[0]}")
 

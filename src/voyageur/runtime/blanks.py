@@ -59,7 +59,7 @@ def of_task(environment: Mapping[str, str]) -> Dict[str, str]:
         "NODE_NAMES_WITH_RANKS": ",".join("%s:%d" % (name, each) for name in nodes),
         "RANK_ADDRESSES": _rank_addresses(environment, each),
     }
-    if environment.get("VOY_TASKS_ARE") == "ranks":
+    if environment.get("VOY_TASKS_ARE") in ("ranks", "copies"):
         rank = rank_of(environment)
         local = environment.get("SLURM_LOCALID", "0") if _is_of_srun(environment) else str(rank % each)
         found.update(

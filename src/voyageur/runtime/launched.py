@@ -23,9 +23,10 @@ class Launched:
         if variables.get("VOY_HEAD"):
             self.services = members.Services(known, variables["VOY_TMP"])
             self.is_worker = variables.get("VOY_TASKS_ARE") == "nodes" and not self.services.is_first
-        variables.update({name: known[name] for name in blanks.TOLD if name in known})
+        if known.get("VOY_TASKS_ARE") != "copies":
+            variables.update({name: known[name] for name in blanks.TOLD if name in known})
         variables.update(meeting.gloo_interface(variables))
-        variables.update(blanks.visible_gpu(variables))
+        variables.update(blanks.visible_gpu(known))
         variables.update(blanks.each(known))
         if self.services:
             self.services.environment = {**known, **variables}
