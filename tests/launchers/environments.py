@@ -12,7 +12,8 @@ import pytest
 
 FOLDER = Path(__file__).parents[2] / "build" / "launchers"
 PACKAGES = {
-    "torch": ("torch==2.13.0", "numpy", "lightning", "accelerate", "deepspeed", "ninja"),
+    "torch": ("torch==2.13.0", "numpy", "lightning", "accelerate"),
+    "deepspeed": ("torch==2.13.0", "numpy", "deepspeed", "ninja"),
     "dask": ("dask[distributed]",),
     "mpi": ("mpi4py", "mpich"),
     "jax": ("jax", "numpy"),

@@ -22,7 +22,7 @@ STYLES = {
     "torchrun": ("torch", RANKS, 4),
     "lightning": ("torch", RANKS, 4),
     "accelerate": ("torch", RANKS, 4),
-    "deepspeed": ("torch", RANKS, 4),
+    "deepspeed": ("deepspeed", RANKS, 4),
     "jax": ("jax", RANKS, 4),
     "mpi": ("mpi", f"{RANKS}, pi 3.141593", 4),
     "tensorflow": ("tensorflow", RANKS, 4),
@@ -30,7 +30,7 @@ STYLES = {
     "ray": ("ray", "2 nodes: sum of squares 20540", 1),
     "spark": ("spark", "sum 499999500000", 1),
 }
-ALWAYS = {("torchrun", "S"), ("mpi", "P"), ("dask", "P"), ("dask", "local"), ("mpi", "local")}
+ALWAYS = {("torchrun", "S"), ("per-rank", "P"), ("mpi", "P"), ("dask", "P"), ("dask", "local"), ("mpi", "local")}
 
 
 def prepared(place: Place, style: str) -> Place:
