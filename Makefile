@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 # Most of a test's time on Slurm is waiting, so several wait at once, each worker with test clusters of its own.
 AT_ONCE := --numprocesses 4 --dist worksteal
 
-.PHONY: demo test lint types unit bench docs clean
+.PHONY: demo test test-launchers lint types unit bench docs clean
 
 $(BIN)/voy: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -33,6 +33,11 @@ types: $(VENV)/.tested
 
 unit: $(VENV)/.tested
 	$(BIN)/python -m pytest --ignore=tests/behaviour --ignore=tests/faults --ignore=tests/testbed
+
+# The heavy packages go into virtual environments of their own, below build/launchers, once.
+test-launchers: $(VENV)/.tested
+	bash tests/testbed/install.sh
+	VOYAGEUR_LAUNCHERS=1 $(BIN)/python -m pytest tests/launchers --numprocesses 2 --dist worksteal
 
 bench: $(VENV)/.tested
 	bash tests/testbed/install.sh

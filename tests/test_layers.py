@@ -16,6 +16,7 @@ STAIRS = [
     {"runtime"},
     {"slurm_text", "allowance", "data"},
     {"spec", "site"},
+    {"launch"},
     {"plan"},
     {"rules"},
     {"script", "snapshot", "record"},

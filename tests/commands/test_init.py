@@ -159,9 +159,16 @@ def test_gpus_are_taken_in_only_where_there_are_some(project: Project) -> None:
     assert "# gpus = 1 " in project.text()
 
 
+def test_the_launch_style_is_offered_with_the_line_that_asks_for_it(project: Project) -> None:
+    project.write("train.py", "import net\nnet.begin()\n")
+    project.write("net.py", "import torch.distributed as d\ndef begin(): d.init_process_group('nccl')\n")
+    line = r'^# with = "torchrun" +# net.py:2 calls torch.distributed.init_process_group$'
+    assert re.search(line, project.text(), re.MULTILINE)
+
+
 def test_lightning_is_recognized(project: Project) -> None:
     project.write("train.py", "import torch\nfrom pytorch_lightning import Trainer\n")
-    assert re.search(r'^# with = "per-rank" +# Lightning', project.text(), re.MULTILINE)
+    assert re.search(r'^# with = "lightning" +# Lightning', project.text(), re.MULTILINE)
 
 
 def test_data_stays_but_a_package_called_data_travels(project: Project) -> None:

@@ -3,12 +3,14 @@
 import time
 from itertools import product
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
 from tests.record.folders import add_attempt, add_marker, make_run
 from voyageur.record import Run, Sighting, State, Verdict, judge, without_asking
-from voyageur.record.verdict import exit_in_words
+from voyageur.record.verdict import exit_in_words, first_to_fail
 from voyageur.runtime import folder as files
 from voyageur.slurm_text import PHASE_OF, JobRow
 
@@ -211,3 +213,25 @@ def test_the_rank_that_failed_first_is_blamed_and_its_memory_told(tmp_path: Path
     found = judge(add_marker(run, "failed", exit_code=143), None)
     assert "rank 3 on n2: killed by force" in found.because and "want of memory" in found.because
     assert "--memory" in found.hint
+
+
+def failed(rank: int | None, time: float, **more: object) -> dict[str, object]:
+    facts = {"rank": rank} if rank is not None else {}
+    return {"event": "task failed", "attempt": 1, "time": time, "node": f"n{rank}", "code": 1, **facts, **more}
+
+
+@pytest.mark.parametrize(
+    ("events", "node"),
+    [
+        ([failed(0, 5.0), failed(2, 6.0)], "n0"),
+        ([failed(0, 5.0, ended=4.9), failed(2, 6.0, ended=4.5)], "n2"),
+        ([failed(None, 5.0), failed(2, 6.0)], "n2"),
+        ([failed(None, 5.0)], "nNone"),
+        ([failed(3, 1.0, round=0), failed(1, 9.0, round=1), failed(0, 9.5, round=1)], "n1"),
+    ],
+)
+def test_the_first_rank_that_failed_explains_a_failure(events: list[dict[str, object]], node: str) -> None:
+    """Events are written down late on a busy file system; launchers fail after their workers; restarts forgive."""
+    run = cast(Run, SimpleNamespace(events=tuple(events), attempt=1))
+    first = first_to_fail(run)
+    assert first is not None and first["node"] == node

@@ -76,9 +76,9 @@ def sites() -> Iterable[str]:
 
 
 def launch_styles() -> Iterable[str]:
-    from voyageur.plan.launch import STYLES
+    from voyageur.launch import names
 
-    return STYLES
+    return names()
 
 
 def experiments() -> Iterable[str]:

@@ -17,8 +17,15 @@ _ASK_AT_MOST_EVERY = (
 )
 
 
-def follow(runs: Runs, run: Run, *, quietly: bool = False, from_end: int | None = None) -> tuple[Run, Verdict]:
-    log = Log(run.log, None if quietly else write, from_end)
+def follow(
+    runs: Runs,
+    run: Run,
+    *,
+    quietly: bool = False,
+    from_end: int | None = None,
+    show: Callable[[bytes], object] = write,
+) -> tuple[Run, Verdict]:
+    log = Log(run.log, None if quietly else show, from_end)
     for now, verdict in states(runs, run, most=0.5):
         log.copy()
         if verdict and verdict.state.is_final:

@@ -34,7 +34,7 @@ _FLAGS: dict[str, tuple[tuple[str, ...], str]] = {
     "constraint": (("--constraint",), "node features to ask for"),
     "data": (("-d", "--data"), "datasets below the project's place on scratch: -d PATH PATH ..."),
     "experiment": (("-e", "--exp-name"), "experiment: a table of the project file, or just a name"),
-    "launch.with": (("-W", "--launch"), "how the command starts: plain, per-node, per-rank"),
+    "launch.with": (("-W", "--launch"), "how the command starts: plain, per-rank, torchrun, mpi, ..."),
     "scratch": (("--scratch",), "where runs and checkpoints go; by default $SCRATCH"),
 }
 

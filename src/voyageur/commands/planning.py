@@ -13,12 +13,14 @@ from voyageur import places
 from voyageur.commands import session
 from voyageur.commands.charging import ask_allowance, scratch_of
 from voyageur.commands.checking import check_command, check_site_name, path_notes, site_table_notes
+from voyageur.commands.installed import check_installed
 from voyageur.commands.judging import ignored_rules
 from voyageur.commands.knowing import known_of
 from voyageur.commands.options import Wish
 from voyageur.errors import SpecError
 from voyageur.findings import Finding
 from voyageur.plan import Identity, Plan, Seen, Surroundings, draw_identity, folders_for, make_plan, slug_for
+from voyageur.project.recognise import recognise_program
 from voyageur.record import Run
 from voyageur.record.create import RunExists, create_run
 from voyageur.rules import Case, Known, judge
@@ -60,7 +62,9 @@ class Wished(Struct, frozen=True, kw_only=True):
 
 
 def plan_from(wish: Wish, site_name: str | None = None) -> Planned:
-    return judged(plan_of(wished_from(wish, site_name)))
+    planned = plan_of(wished_from(wish, site_name))
+    check_installed(planned.spec, planned.site, planned.plan)
+    return judged(planned)
 
 
 def judged(planned: Planned) -> Planned:
@@ -165,11 +169,25 @@ def _venv_on_path() -> str | None:
 
 
 def _planned(
-    spec: Spec, site: Site, around: Surroundings, package: Package, notes: tuple[str, ...], identity: Identity
+    spec: Spec,
+    site: Site,
+    around: Surroundings,
+    package: Package,
+    notes: tuple[str, ...],
+    identity: Identity,
 ) -> Planned:
+    recognised = recognise_program(spec.project.root, package.selection.files, spec.project.start_in, spec.command)
     code = package.frozen(folders_for(spec, around, identity).code)
-    plan = make_plan(spec, site, around, identity, code, notes)
-    return Planned(spec=spec, site=site, around=around, package=package, notes=notes, plan=plan, script=render(plan))
+    plan = make_plan(spec, site, around, identity, code, notes, recognised)
+    return Planned(
+        spec=spec,
+        site=site,
+        around=around,
+        package=package,
+        notes=notes,
+        plan=plan,
+        script=render(plan),
+    )
 
 
 # ── making it ────────────────────────────────────────────────────────────────────────────────────────────────────────

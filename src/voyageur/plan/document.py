@@ -26,6 +26,7 @@ def document(plan: Plan) -> dict[str, Any]:
         | {name: choice(getattr(plan.queue, name)) for name in ("partition", "qos", "constraint")},
         "launch": choice(plan.launch),
         "launch_words": list(plan.launch_words),
+        "launcher": list(plan.launcher.words),
         "warn": choice(plan.warn),
         "chain": {name: choice(getattr(plan.chain, name)) for name in ("pieces", "piece", "by")}
         if plan.chain

@@ -64,6 +64,7 @@ def decide_exports(
     warn: Duration,
     requeue: bool,
     experiment: str,
+    launch: tuple[Export, ...],
     data: tuple[Cargo, ...] = (),
     chain: Chain | None = None,
 ) -> tuple[Export, ...]:
@@ -95,11 +96,10 @@ def decide_exports(
         Export(name="project_name", value=spec.project.name),
         Export(name="exp_name", value=experiment),
         Export(name="scratch_dir", value=str(folders.scratch)),
-        Export(
-            name="OMP_NUM_THREADS", value=str(shape.cpus_per_task.value), because="one thread for each core of a task"
-        ),
+        Export(name="OMP_NUM_THREADS", value=str(shape.cpus_per_rank), because="one thread for each core of a task"),
         Export(name="PYTHONUNBUFFERED", value="1", because="so that the log shows a line when it is written"),
     ]
+    exports.extend(launch)
     exports.extend(_staged(spec, folders, data))
     exports.extend(chain_exports(spec, site, chain, identity))
     exports.extend(_of_the_site(spec, site, shape))

@@ -1,50 +1,103 @@
-"""How the command starts: itself, or through srun with one task for each process that is wanted."""
+"""How the command starts: itself, or as many tasks, each behind the words of its launch style."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from voyageur.errors import SpecError
-from voyageur.plan.model import Choice, Shape
+from voyageur.launch import Services, Style, Tasks, Wanted, names, refuse, style_named, titles
+from voyageur.launch.signs import Recognised
+from voyageur.launch.words import launcher_named
+from voyageur.plan.model import Choice, Export, Shape
 from voyageur.plan.reasons import asked
+from voyageur.site import Site
 from voyageur.spec import Spec
 from voyageur.spec.keys import nearest
 
 TASK = ("$VOY_PYTHON", "-I", "$VOY_RUN_DIR/runtime.pyz", "task", "--")
-STYLES = {
-    "plain": "one process, on one node",
-    "per-node": "the command once on every node: for launchers that start their own workers",
-    "per-rank": "the command once per rank: one for each GPU, or as many as `tasks` says",
-}
+_NAMED = {"torchrun": "torchrun", "accelerate": "accelerate"}
+_NAMED_BY_MANY = {"deepspeed": "deepspeed", "horovodrun": "horovod", "spark-submit": "spark"}
 
 
-def decide_launch(spec: Spec) -> Choice[str]:
-    wanted, resources = spec.launch.with_, spec.resources
+def decide_launch(spec: Spec, recognised: Recognised | None) -> Choice[str]:
+    wanted = spec.launch.with_
     if wanted == "auto":
-        if resources.tasks:
-            return Choice(value="per-rank", because="tasks are asked for: the command starts once for each")
-        if resources.nodes > 1:
-            return Choice(value="per-node", because="several nodes: the command starts once on each")
-        return Choice(value="plain", because="one node: the command starts once")
-    if wanted not in STYLES:
+        return _by_itself(spec, recognised)
+    if style_named(wanted) is None:
         raise SpecError(
             f"unknown launch style `{wanted}`",
-            facts=[asked(spec, "launch.with"), *(f"{name}: {what}" for name, what in STYLES.items())],
-            hint=f"did you mean `{nearest(wanted, STYLES) or 'per-node'}`?",
+            facts=[asked(spec, "launch.with"), *(f"{name}: {what}" for name, what in titles().items())],
+            hint=f"did you mean `{nearest(wanted, names()) or 'per-node'}`?",
         )
-    if wanted == "plain" and resources.nodes > 1:
+    return Choice(value=wanted, because=f"{asked(spec, 'launch.with')}: {titles()[wanted]}")
+
+
+def _by_itself(spec: Spec, recognised: Recognised | None) -> Choice[str]:
+    """What the command says, then what the program's text says, then what the numbers say."""
+    resources, named = spec.resources, launcher_named(spec.command)
+    many = resources.nodes > 1 or resources.gpus > 1 or bool(resources.tasks)
+    if spec.launch.line:
+        return Choice(value="custom", because=f"`launch.line` is given by {spec.source('launch.line')}")
+    if style := _NAMED.get(named) or (_NAMED_BY_MANY.get(named) if many else None):
+        return Choice(value=style, because=f"the command begins with {named}")
+    if recognised and many and not named:
+        return Choice(value=recognised.style, because=recognised.because)
+    if resources.tasks:
+        return Choice(value="per-rank", because="tasks are asked for: the command starts once for each")
+    if resources.nodes > 1:
+        return Choice(value="per-node", because="several nodes: the command starts once on each")
+    return Choice(value="plain", because="one node: the command starts once")
+
+
+def style_of(launch: Choice[str]) -> Style:
+    found = style_named(launch.value)
+    assert found is not None
+    return found
+
+
+def wanted_from(spec: Spec, site: Site, shape: Shape, recognised: Recognised | None) -> Wanted:
+    memory = shape.memory.value
+    return Wanted(
+        command=spec.command,
+        nodes=shape.nodes.value,
+        ranks=shape.ranks.value,
+        gpus=shape.gpus.value,
+        cpus=shape.cpus_per_rank,
+        memory=memory.bytes if memory else 0,
+        engine=site.engine,
+        restarts=spec.launch.restarts,
+        line=spec.launch.line,
+        mpi=spec.launch.mpi or site.request.mpi,
+        mpi4py=any(sign.style == "mpi" for sign in recognised.signs) if recognised else False,
+        starter=site.request.launcher,
+    )
+
+
+def check_launch(style: Style, wanted: Wanted, recognised: Recognised | None) -> None:
+    refuse(style, wanted)
+    trainer = recognised.trainer() if recognised else None
+    if trainer and trainer.devices and wanted.gpus and trainer.devices != wanted.gpus:
         raise SpecError(
-            f"`plain` starts one process, but {resources.nodes} nodes are asked for",
-            hint="use `--launch per-node` or `--launch per-rank`, or one node",
+            f"{trainer.place} gives its Trainer {trainer.devices} devices, but {wanted.gpus} GPUs a node are asked for",
+            hint=f'ask for `--gpus {trainer.devices}`, or write `devices="auto"`',
         )
-    return Choice(value=wanted, because=f"{asked(spec, 'launch.with')}: {STYLES[wanted]}")
+    if trainer and trainer.nodes and trainer.nodes != wanted.nodes:
+        raise SpecError(
+            f"{trainer.place} gives its Trainer num_nodes={trainer.nodes}, but {wanted.nodes} nodes are asked for",
+            facts=["Lightning compares them and stops; without `num_nodes` it counts one"],
+            hint=f"ask for `--nodes {trainer.nodes}`, or write `num_nodes={wanted.nodes}`",
+        )
 
 
-def launch_words(launch: str, shape: Shape, gpu_flag: str = "") -> tuple[str, ...]:
-    """The words before the command. Since 22.05 srun does not take --cpus-per-task over from sbatch.
+def launch_words(style: Style, wanted: Wanted, shape: Shape, gpu_flag: str = "") -> tuple[str, ...]:
+    """The words that start the tasks. Since 22.05 srun does not take --cpus-per-task over from sbatch.
 
     `gpu_flag` is for sites where a step must ask for its GPUs once more.
     """
-    if launch == "plain":
+    if style.tasks is Tasks.NONE:
         return ()
+    if starter := style.starter(wanted):
+        return (*starter, *TASK)
     return (
         "srun",
         f"--nodes={shape.nodes.value}",
@@ -52,7 +105,75 @@ def launch_words(launch: str, shape: Shape, gpu_flag: str = "") -> tuple[str, ..
         f"--ntasks-per-node={shape.tasks_per_node.value}",
         f"--cpus-per-task={shape.cpus_per_task.value}",
         *((gpu_flag,) if gpu_flag else ()),
-        "--kill-on-bad-exit=1",
-        *(("--label",) if shape.tasks > 1 else ()),
+        *style.step_flags(wanted),
+        f"--kill-on-bad-exit={int(style.ends_together)}",
+        *(("--label",) if shape.tasks > 1 and not style.tags_ranks else ()),
         *TASK,
     )
+
+
+def launch_exports(spec: Spec, site: Site, style: Style, wanted: Wanted) -> Iterator[Export]:
+    """What the runtime is told of the launch, and what the style sets for all."""
+    if site.network.interface and wanted.nodes > 1:
+        yield Export(name="VOY_INTERFACE", value=site.network.interface, because=f"the fast network of {site.name}")
+    if site.network.master_suffix and wanted.nodes > 1:
+        because = f"host names that end so lie on the fast network of {site.name}"
+        yield Export(name="VOY_MASTER_SUFFIX", value=site.network.master_suffix, because=because)
+    if spec.says("launch.quiet"):
+        because = "seconds without a line and without work that are told"
+        yield Export(name="VOY_QUIET", value=str(spec.launch.quiet.seconds), because=because)
+    if style.tasks is Tasks.NONE:
+        return
+    yield Export(name="VOY_TASKS_ARE", value=style.tasks.value, because="what srun starts")
+    yield Export(name="VOY_RANKS", value=str(wanted.ranks), because="on each node")
+    if spec.launch.preflight:
+        yield Export(name="VOY_PREFLIGHT", value="1", because=f"asked for by {spec.source('launch.preflight')}")
+        yield Export(name="VOY_GPUS", value=str(wanted.gpus), because="so many must be there on each node")
+    if (spec.launch.visible or style.visible) == "one" and wanted.gpus:
+        yield Export(name="VOY_VISIBLE_GPUS", value="one", because="each rank sees its own GPU")
+    services = style.services(wanted)
+    if style.ports_for_all or services:
+        count = wanted.world + 1 if style.ports_for_all else 2
+        yield Export(name="VOY_PORTS", value=str(count), because="free ports in a row")
+    if services:
+        yield from _services(services, wanted)
+    yield from _needs(style, wanted)
+    for name, value in style.exports(wanted).items():
+        if name not in spec.env.variables:
+            yield Export(name=name, value=value, because=f"launch {style.name}")
+    each = {name: value for name, value in style.each(wanted).items() if name not in spec.env.variables}
+    if each:
+        yield Export(name="VOY_EACH", value=_lines(f"{name}={value}" for name, value in each.items()), because=_FILLED)
+
+
+_FILLED = "set for each task, its blanks filled in there"
+
+
+def _needs(style: Style, wanted: Wanted) -> Iterator[Export]:
+    """Said at the first second of the run, in one sentence, where it could not be said before."""
+    if style.modules:
+        value = _lines((style.python_of(wanted), *style.modules))
+        yield Export(name="VOY_NEEDS", value=value, because=f"{style.name} does not work without")
+    if style.programs:
+        value = _lines(style.programs)
+        yield Export(name="VOY_NEEDS_PROGRAMS", value=value, because=f"{style.name} does not work without")
+
+
+def _services(services: Services, wanted: Wanted) -> Iterator[Export]:
+    yield Export(name="VOY_HEAD", value=_lines(services.head), because="runs beside the first task")
+    if services.worker:
+        where = "on every node" if services.on_first else "on every node but the first"
+        yield Export(name="VOY_WORKER", value=_lines(services.worker), because=f"runs {where}")
+        yield Export(name="VOY_WORKER_ON_FIRST", value=str(int(services.on_first)))
+    if services.ready_line:
+        lines = f"{services.lines or wanted.nodes} {services.ready_line}"
+        yield Export(name="VOY_READY_LINE", value=lines, because="so often in the head's log: all are there")
+    if services.ready:
+        yield Export(name="VOY_READY", value=_lines(services.ready), because="ends with 0 when all are there")
+
+
+def _lines(words: Iterator[str] | tuple[str, ...]) -> str:
+    """Words for the runtime, as a shell would cut them."""
+    import shlex
+
+    return shlex.join(words)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from voyageur.errors import SiteError, SpecError
+from voyageur.launch.signs import Recognised
 from voyageur.plan.account import decide_account, what_is_left
 from voyageur.plan.chain import chain_notes, decide_chain, in_pieces
 from voyageur.plan.cost import decide_cost
@@ -13,7 +14,14 @@ from voyageur.plan.directives import decide_directives, gpu_flag
 from voyageur.plan.environment import decide_activation, decide_exports, decide_modules, decide_purge
 from voyageur.plan.folders import decide_folders
 from voyageur.plan.identity import slug_of_command
-from voyageur.plan.launch import decide_launch, launch_words
+from voyageur.plan.launch import (
+    check_launch,
+    decide_launch,
+    launch_exports,
+    launch_words,
+    style_of,
+    wanted_from,
+)
 from voyageur.plan.model import Choice, Folders, FrozenCode, Identity, Plan, Surroundings
 from voyageur.plan.notes import notes_on
 from voyageur.plan.reasons import asked
@@ -40,15 +48,27 @@ def folders_for(spec: Spec, around: Surroundings, identity: Identity) -> Folders
 
 
 def make_plan(
-    spec: Spec, site: Site, around: Surroundings, identity: Identity, code: FrozenCode, notes: tuple[str, ...] = ()
+    spec: Spec,
+    site: Site,
+    around: Surroundings,
+    identity: Identity,
+    code: FrozenCode,
+    notes: tuple[str, ...] = (),
+    recognised: Recognised | None = None,
 ) -> Plan:
-    """`notes`: what was found out about the code and the program; the plan has some of its own."""
+    """`notes`: what was found out about the code and the program; the plan has some of its own.
+
+    `recognised`: how the program's own text wants to be started.
+    """
     refuse_retired(site)
     folders = folders_for(spec, around, identity)
-    launch = decide_launch(spec)
+    launch = decide_launch(spec, recognised)
+    style, trainer = style_of(launch), recognised.trainer() if recognised else None
     chain = decide_chain(spec, site)
-    shape, queue = decide_shape(in_pieces(spec, chain), site, launch.value)
+    shape, queue = decide_shape(in_pieces(spec, chain), site, style, trainer.devices if trainer else None)
     shape = replace(shape, time=chain.piece) if chain else shape
+    wanted = wanted_from(spec, site, shape, recognised)
+    check_launch(style, wanted, recognised)
     partition = next((one for one in site.partitions if one.name == queue.place), None)
     account = decide_account(spec, site, around, partition, shape.gpus.value)
     cost = decide_cost(shape, site, queue.place, repeats=chain.pieces.value if chain else 1)
@@ -95,6 +115,7 @@ def make_plan(
             warn=warn.value,
             requeue=requeue.value,
             experiment=experiment_of(spec),
+            launch=tuple(launch_exports(spec, site, style, wanted)),
             data=data,
             chain=chain,
         ),
@@ -103,7 +124,8 @@ def make_plan(
         modules=decide_modules(spec, site),
         purge=decide_purge(site),
         activate=decide_activation(spec, around),
-        launch_words=launch_words(launch.value, shape, gpu_flag(site, shape) if site.request.gpus_in_srun else ""),
+        launch_words=launch_words(style, wanted, shape, gpu_flag(site, shape) if site.request.gpus_in_srun else ""),
+        launcher=style.launcher(wanted),
         secrets=spec.env.secrets,
         notes=(*notes_on(spec, site, around), *chain_notes(spec, chain), *data_notes(data, site), *notes),
     )

@@ -8,6 +8,7 @@ from typing import Generic, TypeVar
 from msgspec import Struct, field
 
 from voyageur.allowance import Account, Balance
+from voyageur.launch import Launcher
 from voyageur.site import Unit
 from voyageur.units import Duration, Size
 
@@ -93,6 +94,7 @@ class Shape(Struct, frozen=True, kw_only=True):
     """Nodes, tasks, CPUs, memory, GPUs and time, in the right relation to each other."""
 
     nodes: Choice[int]
+    ranks: Choice[int]
     tasks_per_node: Choice[int]
     cpus_per_task: Choice[int]
     memory: Choice[Size | None]
@@ -100,6 +102,11 @@ class Shape(Struct, frozen=True, kw_only=True):
     gpu: Choice[str | None]
     disk: Choice[Size | None]
     time: Choice[Duration]
+
+    @property
+    def cpus_per_rank(self) -> int:
+        """A task may start several ranks on its node."""
+        return max(1, self.cpus_per_task.value * self.tasks_per_node.value // self.ranks.value)
 
     @property
     def tasks(self) -> int:
@@ -182,6 +189,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     purge: Choice[bool]
     activate: Choice[str | None]
     launch_words: tuple[str, ...]
+    launcher: Launcher = Launcher()
     data: tuple[Cargo, ...] = ()
     results: Choice[tuple[str, ...]] = Choice(value=(), because="nothing is asked for")
     cost: Cost | None = None

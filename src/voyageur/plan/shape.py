@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from voyageur.errors import SpecError
+from voyageur.launch import Style, Tasks, Wanted
 from voyageur.plan.gpus import gpu_reason, with_implied_gpu
-from voyageur.plan.launch import STYLES
 from voyageur.plan.model import Choice, Queue, Shape
 from voyageur.plan.queue import choose_partition, decide_queue
 from voyageur.plan.reasons import asked
@@ -25,16 +25,19 @@ class _Wish(NamedTuple):
     gpu: Gpu | None
 
 
-def decide_shape(spec: Spec, site: Site, launch: str) -> tuple[Shape, Queue]:
+def decide_shape(spec: Spec, site: Site, style: Style, devices: int | None = None) -> tuple[Shape, Queue]:
+    """`devices`: what the program itself says of the ranks on a node."""
     wanted = with_implied_gpu(spec, site)
     partition, because = choose_partition(spec, wanted, site)
     wish = _Wish(
         spec, site, wanted, partition, partition.gpu(wanted.gpu, wanted.gpus, wanted.nodes) if wanted.gpus else None
     )
-    tasks = _tasks_per_node(wish, launch)
-    cpus = _cpus(wish, tasks.value)
+    ranks = _ranks(wish, style, devices)
+    tasks = _tasks_per_node(wish, style, ranks)
+    cpus = _cpus(wish, ranks.value)
     shape = Shape(
         nodes=Choice(value=wanted.nodes, because=asked(spec, "resources.nodes")),
+        ranks=ranks,
         tasks_per_node=tasks,
         cpus_per_task=Choice(value=max(1, cpus.value // tasks.value), because=cpus.because),
         memory=_memory(wish, cpus.value),
@@ -52,14 +55,27 @@ def _said_model(wish: _Wish) -> str | None:
     return None if unsaid else wish.wanted.gpu
 
 
-def _tasks_per_node(wish: _Wish, launch: str) -> Choice[int]:
-    if launch != "per-rank":
-        return Choice(value=1, because=f"launch {launch}: {STYLES[launch].partition(':')[0]}")
-    if wish.wanted.tasks:
-        return Choice(value=wish.wanted.tasks, because=asked(wish.spec, "resources.tasks"))
-    if wish.wanted.gpus:
-        return Choice(value=wish.wanted.gpus, because="launch per-rank: one task for each GPU")
-    return Choice(value=1, because="launch per-rank without GPUs or `tasks`: one task a node")
+def _ranks(wish: _Wish, style: Style, devices: int | None) -> Choice[int]:
+    """On each node: how many processes do the work, whoever starts them."""
+    wanted = wish.wanted
+    if wanted.tasks:
+        return Choice(value=wanted.tasks, because=asked(wish.spec, "resources.tasks"))
+    if not style.has_ranks:
+        return Choice(value=1, because=f"launch {style.name}")
+    if wanted.gpus:
+        return Choice(value=wanted.gpus, because=f"launch {style.name}: one task for each GPU")
+    said = next(style.processes_said(Wanted(command=wish.spec.command, nodes=wanted.nodes)), None)
+    if said:
+        return Choice(value=said[1], because=f"the command says `{said[0]}`")
+    if devices:
+        return Choice(value=devices, because="the program's Trainer has so many devices")
+    return Choice(value=1, because=f"launch {style.name} without GPUs or `tasks`: one task a node")
+
+
+def _tasks_per_node(wish: _Wish, style: Style, ranks: Choice[int]) -> Choice[int]:
+    if style.tasks in (Tasks.RANKS, Tasks.COPIES):
+        return ranks
+    return Choice(value=1, because=f"launch {style.name}: {style.title.partition(':')[0]}")
 
 
 # ── CPUs ─────────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -28,9 +28,9 @@ _USES_GPU = re.compile(
 # These take GPUs without being told.
 _ALWAYS_GPU = frozenset({"Accelerate", "DeepSpeed", "CuPy"})
 _LAUNCH = {
-    "Lightning": ("per-rank", "Lightning wants one task for each GPU"),
-    "mpi4py": ("per-rank", "mpi4py wants one task for each rank"),
-    "Accelerate": ("per-node", "Accelerate starts its own workers on each node"),
+    "Lightning": ("lightning", "Lightning wants one task for each GPU"),
+    "mpi4py": ("mpi", "mpi4py wants one task for each rank"),
+    "Accelerate": ("accelerate", "Accelerate starts its own workers on each node"),
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from voyageur.project.files import Tree
 from voyageur.project.libraries import Libraries, find_libraries
 from voyageur.project.model import Clue, Found, only_right
 from voyageur.project.program import Program, find_program, remarks_on
+from voyageur.project.recognise import recognise_program
 
 _PACKAGE_FILES = ("requirements.txt", "uv.lock", "poetry.lock", "Pipfile", "pyproject.toml", "setup.py")
 _CONDA_FILES = ("environment.yml", "environment.yaml", "conda.yml")
@@ -28,6 +30,7 @@ def look(root: Path, environment: Mapping[str, str], *, has_gpus: bool, has_slur
             *_slurm(batches, has_slurm),
             *(findings_of(batches[0]) if batches else []),
             *_from_libraries(libraries, has_gpus),
+            *_launch(tree, program, libraries),
             *_from_data(root),
         ]
     )
@@ -54,7 +57,19 @@ def _from_libraries(libraries: Libraries, has_gpus: bool) -> Iterator[Clue]:
     if libraries.gpu:
         because = f"{libraries.gpu} uses GPUs" + ("" if has_gpus else "; take it in for a cluster, or use -g 1")
         yield Clue(key="resources.gpus", value=1, because=because, sure=has_gpus)
-    if libraries.launch:
+
+
+def _launch(tree: Tree, program: Program | None, libraries: Libraries) -> Iterator[Clue]:
+    """As a comment: a run of several GPUs or nodes takes it by itself, and one of a single process needs none."""
+    command = str(program.command.value) if program else ""
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        words = []
+    found = recognise_program(tree.root, tree.names, ".", words) if words else None
+    if found:
+        yield Clue(key="launch.with", value=found.style, because=found.because, sure=False)
+    elif libraries.launch:
         style, because = libraries.launch
         yield Clue(key="launch.with", value=style, because=because, sure=False)
 

@@ -84,7 +84,7 @@ _MARKED = {
 def _by_marker(marker: Json, run: Run) -> Verdict:
     state = _MARKED.get(str(marker.get("end")), State.UNKNOWN)
     code, signum = int(marker.get("exit_code", 0)), int(marker.get("signal", 0))
-    first = _first_to_fail(run) if state is State.FAILED else None
+    first = first_to_fail(run) if state is State.FAILED else None
     for_memory = state is State.FAILED and bool(marker.get("oom_kills") or (first and first.get("oom_kills")))
     if first:
         code, signum = max(int(first.get("code", 0)), 0) or code, max(-int(first.get("code", 0)), 0)
@@ -98,17 +98,23 @@ def _by_marker(marker: Json, run: Run) -> Verdict:
     )
 
 
-def _first_to_fail(run: Run) -> Json | None:
-    """The rank that died first: the others only followed it."""
-    failed = (event for event in run.events if event["event"] == "task failed")
-    return next((event for event in failed if event.get("attempt") == run.attempt), None)
+def first_to_fail(run: Run) -> Json | None:
+    """The rank that died first, of those that were not started anew: the others only followed it.
+
+    A task that only starts others fails after them; it counts where none of them says anything.
+    """
+    failed = [event for event in run.events if event["event"] == "task failed" and event.get("attempt") == run.attempt]
+    last_round = max((int(event.get("round", 0)) for event in failed if "rank" in event), default=0)
+    ranks = [event for event in failed if "rank" in event and int(event.get("round", 0)) == last_round]
+    return min(ranks or failed, key=lambda event: float(event.get("ended") or event["time"]), default=None)
 
 
 def _why_it_failed(marker: Json, first: Json | None, code: int, signum: int) -> str:
     if first is None:
         return str(marker.get("problem") or exit_in_words(code, signum))
     words = str(first.get("problem") or exit_in_words(code if not signum else 0, signum))
-    return f"rank {first.get('rank')} on {first.get('node')}: {words}"
+    rank = f"rank {first['rank']} on " if "rank" in first else "on "
+    return f"{rank}{first.get('node')}: {words}"
 
 
 _END_IN_WORDS = {

@@ -50,6 +50,7 @@ class Child:
     ) -> None:
         self.through_srun = through_srun  # our own step: its tasks prepare their nodes and understand our signals
         self.warning = signal.Signals["SIG" + (environment.get("VOY_WARN_SIGNAL") or "USR1")]
+        self.is_srun = through_srun and os.path.basename(argv[0]) == "srun"
         self.grace = grace
         self.warned = 0
         self.stopped_at: Optional[float] = None
@@ -60,6 +61,7 @@ class Child:
             env=environment,
             cwd=folder,
             start_new_session=True,
+            close_fds=False,  # mpirun hands its ranks an open descriptor (PMI_FD); Python's own are not inherited
             preexec_fn=processes.at_parents_death(signal.SIGKILL),
         )
         self.pid = self._process.pid
@@ -72,7 +74,7 @@ class Child:
     def warn(self) -> int:
         """Tell those who listen that the end is near; how many did. Behind srun, its tasks count for themselves."""
         if self.through_srun:
-            os.kill(self.pid, WARN)
+            self._tell_step(WARN)
             return 0
         told = len(processes.tell(self.pid, self.warning))
         self.warned += told
@@ -84,9 +86,18 @@ class Child:
             return
         self.stopped_at = time.monotonic()
         if self.through_srun:
-            os.kill(self.pid, STOP_THROUGH_SRUN)
+            if not self._tell_step(STOP_THROUGH_SRUN):
+                self._finish()
         elif not processes.tell(self.pid, STOP):
             self._finish()
+
+    def _tell_step(self, signum: int) -> bool:
+        """srun waits for its signals and catches none, so it does not look like a listener. Of other starters (mpirun,
+        a site's script around it) only those hear that would not die of it."""
+        if self.is_srun:
+            os.kill(self.pid, signum)
+            return True
+        return bool(processes.tell(self.pid, signum))
 
     def _finish(self) -> None:
         """Nobody who listens is left: the rest dies of the signal, as it would without us."""
@@ -127,16 +138,19 @@ class Child:
         on_signal: Callable[[int], None],
         helpers: Callable[[], List[int]] = list,
         stayers: Callable[[], List[int]] = list,
+        at_end: Callable[[], None] = lambda: None,
     ) -> int:
         """Until it ends; returns its exit code, or minus the signal that ended it. Short runs are sampled as well.
 
-        `helpers` are children of ours beside it; those of them that are `stayers` live on when it has ended.
+        `helpers` are children of ours beside it; those of them that are `stayers` live on when it has ended. `at_end`:
+        before what is left running is killed.
         """
         between = min(1.0, every)
         due = time.monotonic() + between
         while True:
             code = self._process.poll()
             if code is not None:
+                at_end()
                 processes.kill_orphans(stayers())  # nothing outlives the program; with linuxproc Slurm would let it
                 return code
             pause = 0.2 if self.stopped_at is not None else due - time.monotonic()

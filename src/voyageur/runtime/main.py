@@ -1,4 +1,4 @@
-"""`python runtime.pyz WORD -- COMMAND`: the three things a job script asks of the runtime."""
+"""`python runtime.pyz WORD -- COMMAND`: what a job script asks of the runtime."""
 
 import sys
 from typing import List
@@ -10,6 +10,8 @@ WORDS = {
     "stage": "bring these datasets to this node",
     "save": "save the results that there are on this node",
     "switchboard": "tell the nodes of a job where they find each other",
+    "preflight": "look whether this node has what the run needs",
+    "rank": "run the command as one worker of somebody else's launcher, its rank before its lines",
 }
 
 
@@ -34,6 +36,14 @@ def main(arguments: List[str]) -> int:
         from voyageur.runtime.staging import switchboard
 
         return switchboard.run()
+    if word == "preflight":
+        from voyageur.runtime import preflight
+
+        return preflight.run()
+    if word == "rank":
+        from voyageur.runtime import rank
+
+        return rank.run(command)
     from voyageur.runtime import supervisor
 
     return supervisor.run(command, through_srun=word == "supervise-tasks")

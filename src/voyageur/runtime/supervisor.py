@@ -1,5 +1,6 @@
 """The job's own process, the one that Slurm signals: claims the attempt, runs the program, says truly how it ended."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -7,14 +8,17 @@ import sys
 import time
 from typing import Dict, List, Optional
 
-from voyageur.runtime import program
+from voyageur.runtime import processes, program
 from voyageur.runtime.chain import NOTHING, Chain
 from voyageur.runtime.child import WARN, Child, Mailbox
-from voyageur.runtime.folder import BEAT_SECONDS, RECORD, Duplicate, read_json
+from voyageur.runtime.folder import BEAT_SECONDS, RECORD, RUNTIME, Duplicate, read_json
+from voyageur.runtime.launched import own_cpu_seconds
 from voyageur.runtime.ledger import Ledger
+from voyageur.runtime.meeting import MeetingError, meet
 from voyageur.runtime.memory import oom_kills
 from voyageur.runtime.milestones import Milestones
 from voyageur.runtime.node_folder import NodeFolder, NodeFolderError, base_folder, sweep
+from voyageur.runtime.quiet import Quiet
 from voyageur.runtime.results.saving import Saving
 from voyageur.runtime.staging.aboard import Aboard, StagingError, Stopped
 from voyageur.runtime.staging.switchboard import connect_nodes
@@ -23,6 +27,7 @@ from voyageur.runtime.usage import Facts, Usage, of_all_nodes
 
 _LIMIT_SLACK = 10.0  # a stop this close to the limit is the limit's
 _WARNED_EARLY = 120.0  # Slurm sends the warning up to a minute early; one that comes earlier than this is no time limit
+_PREFLIGHT_SECONDS = 90.0
 
 
 class Supervisor:
@@ -35,6 +40,7 @@ class Supervisor:
         self.chain = Chain(environment, self.ledger)
         self.milestones = Milestones(environment, self.ledger)
         self.usage = Usage()
+        self.quiet = Quiet(environment)
         self.oom_before = oom_kills()
         self.warned_after: Optional[float] = None
         self.fenced = False
@@ -113,16 +119,42 @@ class Supervisor:
         self.chain.line_up()
         self.ledger.reserve()
         try:
+            self._meet()
+            unfit = self._unfit_nodes()
+            if unfit:
+                return self._fail(unfit)
             self.child = self._start(mailbox)
         except Stopped:
             return self._end_unstarted()
-        except (NodeFolderError, StagingError) as problem:
+        except (NodeFolderError, StagingError, MeetingError) as problem:
             return self._fail(str(problem))
         except OSError as problem:
             return self._fail("%s cannot be started: %s" % (self.command[0], problem.strerror), 127)
         code = self.child.watch(mailbox, self._beat, BEAT_SECONDS, self._hear, helpers=self._helpers)
         self._rescue()
         return self._end(code)
+
+    def _meet(self) -> None:
+        """Asked once, here on the first node; every task inherits the answer."""
+        found = meet(self.environment)
+        self.environment.update(found)
+        if self.through_srun:
+            at = "%(MASTER_ADDR)s:%(MASTER_PORT)s" % found
+            self.ledger.note("ranks meet", at=at, nodes=found["VOY_NODE_NAMES"].split(","))
+
+    def _unfit_nodes(self) -> str:
+        """A short step before the long one, where the user wants it."""
+        if self.environment.get("VOY_PREFLIGHT") != "1" or not self.through_srun:
+            return ""
+        nodes = str(len(self.environment["VOY_NODE_NAMES"].split(",")))
+        own = [self.environment["VOY_PYTHON"], "-I", os.path.join(self.ledger.folder, RUNTIME), "preflight", "--", "-"]
+        step = ["srun", "--nodes=" + nodes, "--ntasks=" + nodes, "--ntasks-per-node=1", *own]
+        with contextlib.suppress(OSError, subprocess.TimeoutExpired):
+            subprocess.run(step, env=self.environment, timeout=_PREFLIGHT_SECONDS, check=False)
+        seen = self.ledger.own_events("nodes looked at")
+        if not seen:
+            return "the look at the nodes did not come to an end"
+        return "; ".join("node %s: %s" % one for one in seen[-1]["bad"].items())
 
     def _start(self, mailbox: Mailbox) -> Child:
         """Through srun every task prepares its own node; a single process starts right here."""
@@ -182,6 +214,7 @@ class Supervisor:
     def _beat(self) -> None:
         assert self.child is not None
         self.usage.sample(self.child.pid)
+        self._listen()
         if self.ledger.is_superseded():
             self.fenced = True
             self.child.kill()
@@ -192,6 +225,14 @@ class Supervisor:
             self.saving.mind()
             if self.aboard:
                 self.aboard.mind()
+
+    def _listen(self) -> None:
+        """Behind srun the first task does it: it sees the program's work."""
+        assert self.child is not None
+        if not self.through_srun:
+            facts = self.quiet.look(own_cpu_seconds(processes.family(self.child.pid)), self.usage.gpu_work())
+            if facts:
+                self.ledger.note("nothing happens", node=self.ledger.node, **facts)
 
     # ── how it ended ─────────────────────────────────────────────────────────────────────────────────────────────────
 

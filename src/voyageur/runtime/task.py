@@ -4,13 +4,16 @@ import contextlib
 import os
 import signal
 import sys
+import time
 from typing import List
 
-from voyageur.runtime import program
+from voyageur.runtime import blanks, launched, processes, program
 from voyageur.runtime.child import STOP_THROUGH_SRUN, WARN, Child, Mailbox
 from voyageur.runtime.folder import BEAT_SECONDS, append_event
+from voyageur.runtime.members import MembersError
 from voyageur.runtime.memory import oom_kills
 from voyageur.runtime.node_folder import NodeFolder, NodeFolderError
+from voyageur.runtime.quiet import Quiet
 from voyageur.runtime.results.saving import Saving
 from voyageur.runtime.staging.aboard import StagingError, Stopped
 from voyageur.runtime.usage import Usage, on_one_node
@@ -19,45 +22,61 @@ from voyageur.runtime.usage import Usage, on_one_node
 def run(command: List[str]) -> int:
     mailbox = Mailbox()
     environment = dict(os.environ)
+    if launched.first_on_first_node(environment) and (gone := launched.missing(environment)):
+        return _refuse(environment, gone, 127)
     try:
         what, place = program.prepare(command, environment, mailbox.pause)
     except Stopped:
         return shell_code(-signal.SIGTERM)
     except (NodeFolderError, StagingError, OSError) as problem:
         return _refuse(environment, str(problem), 1)
+    launch = launched.Launched(what)
+    what = launch.program
     try:
+        launch.begin()
         child = Child(what.argv, what.environment, what.folder, _grace(environment))
-    except OSError as problem:
+    except (MembersError, OSError) as problem:
+        launch.end()
         what.aboard.leave()
         place.leave()
+        if isinstance(problem, MembersError):
+            return _refuse(environment, str(problem), 1)
         return _refuse(environment, "%s cannot be started: %s" % (what.argv[0], problem.strerror), 127)
-    usage, oom_before = Usage(), oom_kills()
+    usage, oom_before, quiet = Usage(), oom_kills(), Quiet(environment)
     try:
         code = child.watch(
             mailbox,
-            lambda: _beat(usage, child, what),
+            lambda: _beat(environment, usage, child, quiet, what),
             BEAT_SECONDS,
             lambda signum: _hand_on(child, signum, what.saving),
             stayers=lambda: what.aboard.stayers,
             helpers=lambda: [usage.gpus.pid, *what.aboard.helpers, *what.saving.helpers],
+            at_end=launch.end,
         )
+        ended = time.time()
         if child.warned or place.stop_was_seen():
             _note(environment, "warning heard")
-        place.write_usage(environment.get("SLURM_PROCID", "0"), usage.facts())
+        place.write_usage(str(blanks.rank_of(environment)), usage.facts())
     finally:
         if child.stopped_at is None:
             what.aboard.hand_on(mailbox.pause)
         what.aboard.leave(child.stopped_at is not None and program.may_come_back(environment))
         place.leave(lambda: _leave_last(environment, place, child, what.saving))
     if code != 0 and child.stopped_at is None:  # else it followed another that had failed, or was cancelled
-        _note(environment, "task failed", code=code, oom_kills=oom_kills() - oom_before)
-    return shell_code(code)
+        code = launch.code(code, False, environment)
+        if code != 0:
+            _note(environment, "task failed", code=code, ended=ended, oom_kills=oom_kills() - oom_before)
+    return shell_code(launch.code(code, True, environment))
 
 
-def _beat(usage: Usage, child: Child, what: program.Program) -> None:
+def _beat(environment: "dict[str, str]", usage: Usage, child: Child, quiet: Quiet, what: program.Program) -> None:
     usage.sample(child.pid)
     what.aboard.mind()
     what.saving.mind()
+    if launched.first_on_first_node(environment):
+        facts = quiet.look(launched.own_cpu_seconds(processes.family(child.pid)), usage.gpu_work())
+        if facts:
+            _note(environment, "nothing happens", **facts)
 
 
 def _leave_last(environment: "dict[str, str]", place: NodeFolder, child: Child, saving: Saving) -> None:
@@ -93,7 +112,7 @@ def _note(environment: "dict[str, str]", event: str, **facts: object) -> None:
             environment["VOY_RUN_DIR"],
             event,
             attempt=int(environment.get("VOY_ATTEMPT", "0")),
-            rank=int(environment.get("SLURM_PROCID", "0")),
+            **launched.rank_facts(environment),
             node=program.node_name(environment),
             **facts,
         )

@@ -79,6 +79,10 @@ class Usage:
             self.gpu_busy_seconds += since * gpu.utilization
             self.gpu_peak_memory = max(self.gpu_peak_memory, gpu.memory_used)
 
+    def gpu_work(self) -> Optional[float]:
+        """Seconds of full use, all GPUs together; None where none is measured."""
+        return self.gpu_busy_seconds / 100.0 if self.gpu_seconds else None
+
     def facts(self) -> Facts:
         """CPU seconds are those of processes that have ended; tasks behind srun are Slurm's children, not ours."""
         times = os.times()

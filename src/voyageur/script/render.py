@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from importlib import resources
 
 from voyageur import __version__
+from voyageur.launch import RANK
 from voyageur.plan import Export, Plan
 from voyageur.plan.launch import TASK
 from voyageur.script.quoting import bash_word, comment, sbatch_word
@@ -95,9 +96,18 @@ def _command(plan: Plan) -> list[str]:
     return ["command=(" + " ".join(bash_word(word) for word in plan.command) + ")"]
 
 
+def _own_word(word: str) -> str:
+    return f'"{word}"' if word.startswith("$") else word
+
+
 def _launch(plan: Plan) -> Iterator[str]:
-    words = [f'"{word}"' if word in TASK and word.startswith("$") else word for word in plan.launch_words]
-    program = " ".join([*words, '"${command[@]}"'])
+    words = [_own_word(word) if word in TASK else bash_word(word) for word in plan.launch_words]
     yield f"# {plan.launch.value}: {comment(plan.launch.because)}"
+    launcher, taken = plan.launcher.words, plan.launcher.taken
+    if launcher:
+        yield "launcher=(" + " ".join(_own_word(word) if word in RANK else bash_word(word) for word in launcher) + ")"
+        words.append('"${launcher[@]}"')
+    words.append(f'"${{command[@]:{taken}}}"' if taken else '"${command[@]}"')
+    program = " ".join(words)
     word = "supervise-tasks" if plan.launch_words else "supervise"
     yield f'exec "$VOY_PYTHON" -I "$VOY_RUN_DIR/runtime.pyz" {word} -- {program}'

@@ -13,6 +13,8 @@ import msgspec
 
 from voyageur.errors import one_line
 from voyageur.record import Entry, Run, State, Verdict, age
+from voyageur.record.ranks import last_of
+from voyageur.record.verdict import first_to_fail
 from voyageur.show.style import paint, state_colour, table
 from voyageur.show.timeline import progress_line
 from voyageur.units import Size
@@ -56,6 +58,7 @@ def run_text(run: Run, verdict: Verdict, colours: bool, lines: int = 12) -> str:
         *_usage(run),
         *_staged(run),
         *_results(run),
+        *_quiet(run, verdict),
         *_written(run),
         ("folder", str(run.folder)),
         ("log", str(run.log)),
@@ -64,17 +67,25 @@ def run_text(run: Run, verdict: Verdict, colours: bool, lines: int = 12) -> str:
     if verdict.hint:
         text += ["", f"hint: {verdict.hint}"]
     if verdict.state.is_final and not verdict.state.is_good and lines:
-        text += [
-            "",
-            paint("the log's last lines:", "dim", colours),
-            *(f"  {line}" for line in last_lines(run.log, lines)),
-        ]
+        title, last = _last_words(run, verdict, lines)
+        text += ["", paint(title, "dim", colours), *(f"  {line}" for line in last)]
     return "\n".join(text)
 
 
 def _progress(run: Run, verdict: Verdict) -> list[tuple[str, str]]:
     line = progress_line(run, verdict)
     return [("progress", line)] if line else []
+
+
+def _last_words(run: Run, verdict: Verdict, lines: int) -> tuple[str, list[str]]:
+    """Of many ranks those of the first that failed: the others only say that they lost it."""
+    first = first_to_fail(run) if verdict.state is State.FAILED else None
+    if first and "rank" in first:
+        last = [str(line) for line in first.get("last") or ()] or last_of(run.log, int(first["rank"]), lines)
+        if last:
+            title = f"the last lines of rank {first['rank']}, the first that failed:"
+            return title, [one_line(line) for line in last[-lines:]]
+    return "the log's last lines:", last_lines(run.log, lines)
 
 
 def _moment(seconds: float) -> str:
@@ -140,6 +151,21 @@ def _results(run: Run) -> list[tuple[str, str]]:
                 f"{event['files']} files stayed on {event['node']}: {one_line(event['because'])}; {event['path']}"
             )
     return [("results", text) for text in found]
+
+
+def _quiet(run: Run, verdict: Verdict) -> list[tuple[str, str]]:
+    """Only while it runs: afterwards its end says more. A line that came since takes it back."""
+    event = run.last("nothing happens", "attempt started")
+    if verdict.state is not State.RUNNING or not event or event["event"] != "nothing happens":
+        return []
+    try:
+        if run.log.stat().st_mtime > float(event["time"]):
+            return []
+    except OSError:
+        return []
+    used = f"GPU {event['gpu']:.0f} % busy, " if "gpu" in event else ""
+    silent = age(time.time() - float(event["time"]) + float(event["seconds"]))
+    return [("quiet", f"no line in its log for {silent}; {used}CPU {event['cpu']:.0f} %: does it hang?")]
 
 
 def _written(run: Run) -> list[tuple[str, str]]:

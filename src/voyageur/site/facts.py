@@ -59,9 +59,9 @@ class Request(Facts, frozen=True, kw_only=True):
     """What sbatch wants to be told, and how it is spelled there.
 
     `gpu_flag` is empty where GPUs come with the node unasked; `gpu_flag_per_rank` is said too where each rank has one.
-    `launcher` starts ranks where srun does not. `whole_memory` gives all memory of nodes that are given whole.
-    `default_time` and `default_memory_per_cpu` are what a job gets that asks for nothing.
-    `gpus_in_srun`: GPUs must be said to srun, too.
+    `launcher` starts ranks where srun does not; `mpi` is the library that srun speaks to unasked (Slurm's MpiDefault).
+    `whole_memory` gives all memory of nodes that are given whole. `default_time` and `default_memory_per_cpu` are what
+    a job gets that asks for nothing. `gpus_in_srun`: GPUs must be said to srun, too.
     """
 
     account: Policy = Policy.OPTIONAL
@@ -82,6 +82,7 @@ class Request(Facts, frozen=True, kw_only=True):
     extra: tuple[str, ...] = ()
     gpus_in_srun: bool = False
     launcher: str | None = None
+    mpi: str | None = None
     modules_first: bool = False
     whole_memory: str | None = None
     default_time: Duration | None = None

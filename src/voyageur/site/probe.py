@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
+from voyageur.site.facts import Request
 from voyageur.site.model import Site
 from voyageur.site.queues import Gpu, Partition, Queues
 from voyageur.slurm_text import NodeGroup, config_from, node_groups
@@ -24,6 +25,7 @@ def site_from_answers(nodes_answer: str, config_answer: str) -> Site:
             source="sinfo and scontrol on this machine",
             partitions=tuple(_partition([group for group in groups if group.partition == name]) for name in names),
         ),
+        request=Request(mpi=config.get("MpiDefault")),
         kill_wait=_seconds(config.get("KillWait"), default=30),
         message_timeout=_seconds(config.get("MessageTimeout"), default=10),
     )

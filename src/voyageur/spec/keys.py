@@ -59,6 +59,15 @@ def count(least: int) -> Reader:
     return read
 
 
+def one_of(*words: str) -> Reader:
+    def read(value: Any) -> str:
+        if value not in words:
+            raise ValueError(f"one of these is wanted: {', '.join(words)}")
+        return str(value)
+
+    return read
+
+
 def or_auto(reader: Reader) -> Reader:
     """`auto` leaves the value to the site's ratio."""
     return lambda value: None if value == "auto" else reader(value)
@@ -117,15 +126,6 @@ def _as_text(value: str | float) -> str:
 
 def variable_names(value: Any) -> tuple[str, ...]:
     return tuple(variables(dict.fromkeys(texts(value), "")))
-
-
-def one_of(*words: str) -> Reader:
-    def read(value: Any) -> str:
-        if str(value) not in words:
-            raise ValueError(f"one of {', '.join(words)} is wanted")
-        return str(value)
-
-    return read
 
 
 def chain(value: Any) -> ChainWish:
@@ -188,6 +188,12 @@ KEYS: dict[str, Reader] = {
     "env.variables": variables,
     "env.secrets": variable_names,
     "launch.with": word,
+    "launch.line": command,
+    "launch.restarts": count(0),
+    "launch.mpi": word,
+    "launch.visible": one_of("all", "one"),
+    "launch.preflight": truth,
+    "launch.quiet": duration,
     "checkpoint.pattern": file_pattern,
     "checkpoint.resume": text,
     "checkpoint.warn": duration,

@@ -42,7 +42,15 @@ class Environment(Struct, frozen=True, kw_only=True):
 
 
 class Launch(Struct, frozen=True, kw_only=True):
+    """`line` is the user's own launcher, `visible` how many GPUs a rank sees, `quiet` how long silence is no news."""
+
     with_: str = "auto"
+    line: tuple[str, ...] = ()
+    restarts: int = 0
+    mpi: str | None = None
+    visible: str | None = None
+    preflight: bool = False
+    quiet: Duration = Duration(1800)
 
 
 class ChainWish(Struct, frozen=True, kw_only=True):

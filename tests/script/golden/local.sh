@@ -45,6 +45,8 @@ export exp_name=train
 export scratch_dir=/scratch/ana/weather
 export OMP_NUM_THREADS=1                      # one thread for each core of a task
 export PYTHONUNBUFFERED=1                     # so that the log shows a line when it is written
+export VOY_TASKS_ARE=nodes                    # what srun starts
+export VOY_RANKS=1                            # on each node
 export PATH="$VOY_LOCAL_TOOLS:$PATH"          # srun and scontrol, on a machine without Slurm
 mkdir -p "$VOY_CHECKPOINTS"
 

@@ -47,6 +47,8 @@ export exp_name=train
 export scratch_dir=/scratch/ana/weather
 export OMP_NUM_THREADS=48                     # one thread for each core of a task
 export PYTHONUNBUFFERED=1                     # so that the log shows a line when it is written
+export VOY_TASKS_ARE=nodes                    # what srun starts
+export VOY_RANKS=1                            # on each node
 export WANDB_MODE=offline                     # asked for by voyageur.toml:3
 mkdir -p "$VOY_CHECKPOINTS"
 

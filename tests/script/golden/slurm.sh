@@ -47,6 +47,8 @@ export exp_name=train
 export scratch_dir=/scratch/ana/weather
 export OMP_NUM_THREADS=2                      # one thread for each core of a task
 export PYTHONUNBUFFERED=1                     # so that the log shows a line when it is written
+export VOY_TASKS_ARE=ranks                    # what srun starts
+export VOY_RANKS=2                            # on each node
 mkdir -p "$VOY_CHECKPOINTS"
 
 # ── 2. The program's surroundings

@@ -152,6 +152,7 @@ class Keeper:
         tasks = self.job.nodes * self.job.tasks_per_node
         return job_variables(os.environ) | {
             "VOY_LOCAL_TOOLS": str(self.tools),
+            "VOY_LOCAL_NAMES": ",".join(node.name for node in nodes(self.job.nodes)),
             "SLURM_JOB_ID": self.job.job,
             "SLURM_JOBID": self.job.job,
             "SLURM_JOB_NAME": self.job.name,

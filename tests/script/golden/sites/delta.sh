@@ -8,6 +8,8 @@
 #SBATCH --partition=gpuA100x4                 # the first partition that has what is asked for; the default one has not
 #SBATCH --export=HOME,USER,LOGNAME,SHELL,LANG,LC_ALL,SCRATCH,SLURM_CONF  # nothing else of the submitting shell comes along
 export OMP_NUM_THREADS=64                     # one thread for each core of a task
+export VOY_INTERFACE=hsn                      # the fast network of delta
+export VOY_TASKS_ARE=nodes                    # what srun starts
 export VOY_TMP_BASE="/tmp"                    # where delta has node-local disks; it sets no SLURM_TMPDIR
 export VOY_PYTHON
 exec "$VOY_PYTHON" -I "$VOY_RUN_DIR/runtime.pyz" supervise-tasks -- srun --nodes=2 --ntasks=2 --ntasks-per-node=1 --cpus-per-task=64 --kill-on-bad-exit=1 --label "$VOY_PYTHON" -I "$VOY_RUN_DIR/runtime.pyz" task -- "${command[@]}"

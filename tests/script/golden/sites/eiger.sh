@@ -7,6 +7,7 @@
 #SBATCH --partition=normal                    # the default partition has what is asked for
 #SBATCH --export=HOME,USER,LOGNAME,SHELL,LANG,LC_ALL,SCRATCH,SLURM_CONF  # nothing else of the submitting shell comes along
 export OMP_NUM_THREADS=256                    # one thread for each core of a task
+export VOY_TASKS_ARE=nodes                    # what srun starts
 export VOY_TMP_BASE="/dev/shm"                # where eiger has memory to put files in; it sets no SLURM_TMPDIR
 export VOY_PYTHON
 exec "$VOY_PYTHON" -I "$VOY_RUN_DIR/runtime.pyz" supervise-tasks -- srun --nodes=2 --ntasks=2 --ntasks-per-node=1 --cpus-per-task=256 --kill-on-bad-exit=1 --label "$VOY_PYTHON" -I "$VOY_RUN_DIR/runtime.pyz" task -- "${command[@]}"

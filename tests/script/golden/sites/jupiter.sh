@@ -8,6 +8,8 @@
 #SBATCH --partition=booster                   # the default partition has what is asked for
 #SBATCH --export=HOME,USER,LOGNAME,SHELL,LANG,LC_ALL,SCRATCH,SLURM_CONF  # nothing else of the submitting shell comes along
 export OMP_NUM_THREADS=288                    # one thread for each core of a task
+export VOY_INTERFACE=ib0                      # the fast network of jupiter
+export VOY_TASKS_ARE=nodes                    # what srun starts
 export NCCL_SOCKET_IFNAME=ib0                 # the network of jupiter
 export GLOO_USE_IPV6=0                        # the network of jupiter
 modules=(Stages/2026)                         # what jupiter offers by default

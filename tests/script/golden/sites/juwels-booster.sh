@@ -7,6 +7,9 @@
 #SBATCH --partition=booster                   # the default partition has what is asked for
 #SBATCH --export=HOME,USER,LOGNAME,SHELL,LANG,LC_ALL,SCRATCH,SLURM_CONF  # nothing else of the submitting shell comes along
 export OMP_NUM_THREADS=48                     # one thread for each core of a task
+export VOY_INTERFACE=ib0                      # the fast network of juwels-booster
+export VOY_MASTER_SUFFIX=i                    # host names that end so lie on the fast network of juwels-booster
+export VOY_TASKS_ARE=nodes                    # what srun starts
 export NCCL_SOCKET_IFNAME=ib0                 # the network of juwels-booster
 export NCCL_IB_TIMEOUT=60                     # the network of juwels-booster
 modules=(Stages/2024 GCC Python)              # what juwels-booster offers by default

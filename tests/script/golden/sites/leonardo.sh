@@ -8,6 +8,8 @@
 #SBATCH --partition=boost_usr_prod            # the first partition that has what is asked for; the default one has not
 #SBATCH --export=HOME,USER,LOGNAME,SHELL,LANG,LC_ALL,SCRATCH,SLURM_CONF  # nothing else of the submitting shell comes along
 export OMP_NUM_THREADS=32                     # one thread for each core of a task
+export VOY_INTERFACE='ib0, ib1, ib2, ib3'     # the fast network of leonardo
+export VOY_TASKS_ARE=nodes                    # what srun starts
 export NCCL_IB_HCA=mlx5_0,mlx5_1,mlx5_2,mlx5_3  # the network of leonardo
 export NCCL_SOCKET_IFNAME=ib0,ib1,ib2,ib3     # the network of leonardo
 export NCCL_PXN_DISABLE=1                     # the network of leonardo

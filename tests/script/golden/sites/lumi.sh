@@ -7,6 +7,8 @@
 #SBATCH --partition=small-g                   # the first partition that has what is asked for; the default one has not
 #SBATCH --export=HOME,USER,LOGNAME,SHELL,LANG,LC_ALL,SCRATCH,SLURM_CONF  # nothing else of the submitting shell comes along
 export OMP_NUM_THREADS=28                     # one thread for each core of a task
+export VOY_INTERFACE='hsn0, hsn1, hsn2, hsn3'  # the fast network of lumi
+export VOY_TASKS_ARE=nodes                    # what srun starts
 export VOY_TMP_BASE="/tmp"                    # where lumi has memory to put files in; it sets no SLURM_TMPDIR
 export NCCL_SOCKET_IFNAME=hsn                 # the network of lumi
 export NCCL_NET_GDR_LEVEL=3                   # the network of lumi

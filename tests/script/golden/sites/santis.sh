@@ -7,6 +7,8 @@
 #SBATCH --partition=normal                    # the default partition has what is asked for
 #SBATCH --export=HOME,USER,LOGNAME,SHELL,LANG,LC_ALL,SCRATCH,SLURM_CONF  # nothing else of the submitting shell comes along
 export OMP_NUM_THREADS=288                    # one thread for each core of a task
+export VOY_INTERFACE='hsn0, hsn1, hsn2, hsn3'  # the fast network of santis
+export VOY_TASKS_ARE=nodes                    # what srun starts
 export VOY_TMP_BASE="/dev/shm"                # where santis has memory to put files in; it sets no SLURM_TMPDIR
 export NCCL_NET='AWS Libfabric'               # the network of santis
 export NCCL_NET_GDR_LEVEL=PHB                 # the network of santis

@@ -6,6 +6,7 @@
 #SBATCH --account=def-prof                    # asked for by voyageur.toml:3
 #SBATCH --export=HOME,USER,LOGNAME,SHELL,LANG,LC_ALL,SCRATCH,SLURM_CONF  # nothing else of the submitting shell comes along
 export OMP_NUM_THREADS=96                     # one thread for each core of a task
+export VOY_TASKS_ARE=nodes                    # what srun starts
 modules=(StdEnv/2023)                         # what trillium-gpu offers by default
 module purge
 module load "${modules[@]}" || exit 1

@@ -1,0 +1,66 @@
+"""PyTorch's launcher, once on every node.
+
+Without restarts its rendezvous is static: the node's number decides its ranks, and no port is guessed. With restarts it
+has to be c10d: agents of a static rendezvous never learn that another one starts its workers anew.
+"""
+
+from __future__ import annotations
+
+from voyageur.launch.style import RANK, Launcher, Style, Wanted
+from voyageur.launch.words import launcher_named, own_words, program_of
+
+
+class Torchrun(Style):
+    name = "torchrun"
+    title = "PyTorch's launcher on every node, one worker for each GPU"
+    modules = ("torch",)
+    needs_python = True
+    replaces = ("torchrun",)
+    gpu_for_each = True
+    restarts = True
+    tags_ranks = True
+    death = "its agent ends the workers of its node, and the step is ended; with `launch.restarts` all start anew"
+    signal = "the workers that listen; never the agents, which would die of it"
+
+    def launcher(self, wanted: Wanted) -> Launcher:
+        own = own_words(wanted.command)
+        module = program_of(wanted.command) if launcher_named(wanted.command) else ""
+        python = _python(wanted) if own else wanted.python
+        head = (python, "-m", module if module == _OLD else "torch.distributed.run")
+        said = [word for word in own[1 if not module else 3 :] if word != "--standalone"]
+        words = (*head, *self.rendezvous(wanted), *said)
+        if module == _OLD:  # it puts `--local-rank` right behind the program, so nothing may stand before that
+            return Launcher(words=words, taken=len(own))
+        tagged = (*words, "--no-python", *RANK)
+        return Launcher(words=(*tagged, python), taken=len(own)) if own else Launcher(words=tagged)
+
+    def rendezvous(self, wanted: Wanted) -> tuple[str, ...]:
+        shape = (f"--nnodes={wanted.nodes}", f"--nproc-per-node={wanted.ranks}")
+        if not wanted.restarts:
+            where = ("--master-addr={MASTER_ADDR}", "--master-port={MASTER_PORT}")
+            return (*shape, "--node-rank={NODE_RANK}", *where)
+        return (
+            *shape,
+            f"--max-restarts={wanted.restarts}",
+            "--rdzv-backend=c10d",
+            "--rdzv-id={VOY_RUN}-{VOY_ATTEMPT}",
+            "--rdzv-endpoint={MASTER_ADDR}:{MASTER_PORT}",
+            "--rdzv-conf=is_host={IS_FIRST}",
+        )
+
+    def exports(self, wanted: Wanted) -> dict[str, str]:
+        # Restarted workers would read the first round's addresses in the store that they share with the agents
+        # (pytorch/pytorch#135712).
+        return {"TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1"} if wanted.restarts else {}
+
+
+_OLD = "torch.distributed.launch"
+
+
+def _python(wanted: Wanted) -> str:
+    """Of `torchrun` and of `/env/bin/torchrun`, the Python beside it."""
+    folder, slash, name = wanted.command[0].rpartition("/")
+    return wanted.command[0] if name.startswith("python") else f"{folder}{slash}python"
+
+
+STYLE = Torchrun()

@@ -1,0 +1,133 @@
+"""One worker of somebody else's launcher: its lines get its rank in front, and its death is written down first."""
+
+import contextlib
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import time
+from typing import Dict, List, Mapping
+
+from voyageur.runtime import blanks, processes
+from voyageur.runtime.folder import append_event
+from voyageur.runtime.program import node_name
+
+_LAST = 12  # lines that are kept for whoever asks how it died
+_LONGEST = 1 << 16
+
+
+class Lines:
+    """One of the worker's two streams, carried on in whole lines."""
+
+    def __init__(self, prefix: bytes, target: int, last: List[str]) -> None:
+        self.prefix, self.target, self.last = prefix, target, last
+        self.rest = b""
+
+    def carry(self, block: bytes) -> None:
+        *lines, self.rest = (self.rest + block).split(b"\n")
+        if self.rest and (not block or len(self.rest) > _LONGEST):
+            lines, self.rest = [*lines, self.rest], b""
+        for line in lines:
+            self.last.append(line.decode("utf-8", "replace")[:300])
+            self._write(self.prefix + line + b"\n")
+        del self.last[:-_LAST]
+
+    def _write(self, text: bytes) -> None:
+        with contextlib.suppress(BrokenPipeError):
+            while text:
+                text = text[os.write(self.target, text) :]
+
+
+def run(command: List[str]) -> int:
+    environment = dict(os.environ)
+    rank = environment.get("RANK") or str(blanks.rank_of(environment))
+    prefix = b"%s: " % rank.encode()
+    try:
+        child = _start(command, environment)
+    except OSError as problem:
+        _write_down(environment, rank, "%s cannot be started: %s" % (command[0], problem.strerror), 127, [])
+        print("voyageur: %s cannot be started: %s" % (command[0], problem.strerror), file=sys.stderr, flush=True)
+        return 127
+    stopped: List[int] = []
+    for signum in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(signum, lambda number, _: _pass_on(child.pid, number, stopped))
+    last: List[str] = []
+    _carry(child, [Lines(prefix, 1, last), Lines(prefix, 2, last)])
+    code = child.wait()
+    if code and not stopped:
+        _write_down(environment, rank, "", code, last)
+    return _as_it_ended(code)
+
+
+def _start(command: List[str], environment: Dict[str, str]) -> "subprocess.Popen[bytes]":
+    return subprocess.Popen(
+        command,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        close_fds=False,  # MPICH's ranks speak to mpirun through a descriptor that is open already
+        preexec_fn=processes.at_parents_death(signal.SIGKILL),
+    )
+
+
+def _pass_on(pid: int, signum: int, stopped: List[int]) -> None:
+    stopped.append(signum)
+    if not processes.tell(pid, signum):
+        processes.signal_all(pid, signum)
+
+
+def _carry(child: "subprocess.Popen[bytes]", streams: List[Lines]) -> None:
+    """Until both are closed, or the worker has ended and what it left behind holds them open."""
+    with selectors.DefaultSelector() as selector:
+        for pipe, stream in ((child.stdout, streams[0]), (child.stderr, streams[1])):
+            assert pipe is not None
+            os.set_blocking(pipe.fileno(), False)
+            selector.register(pipe, selectors.EVENT_READ, stream)
+        while selector.get_map():
+            ended = child.poll() is not None
+            ready = selector.select(0 if ended else 0.5)
+            for key, _ in ready:
+                block = os.read(key.fd, 1 << 16)
+                key.data.carry(block)
+                if not block:
+                    selector.unregister(key.fileobj)
+            if ended and not ready:
+                break
+    for stream in streams:
+        stream.carry(b"")
+
+
+def _write_down(environment: Mapping[str, str], rank: str, problem: str, code: int, last: List[str]) -> None:
+    facts = {"problem": problem} if problem else {}
+    with contextlib.suppress(OSError):
+        append_event(
+            environment["VOY_RUN_DIR"],
+            "task failed",
+            attempt=int(environment.get("VOY_ATTEMPT", "0")),
+            rank=int(rank),
+            node=_node(environment),
+            round=int(environment.get("TORCHELASTIC_RESTART_COUNT", "0")),
+            code=code,
+            ended=time.time(),
+            last=last,
+            **facts,
+        )
+
+
+def _node(environment: Mapping[str, str]) -> str:
+    return environment.get("NODE_NAME") or node_name(environment)
+
+
+def _as_it_ended(code: int) -> int:
+    """Killed by a signal is told to the launcher by dying of the same."""
+    if code >= 0:
+        return code
+    with contextlib.suppress(OSError, ValueError):
+        signal.signal(-code, signal.SIG_DFL)
+    with contextlib.suppress(OSError):
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        os.kill(os.getpid(), -code)
+    return 128 - code

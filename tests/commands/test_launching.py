@@ -1,0 +1,100 @@
+"""What people are told of the launch before anything runs, and when it cannot run."""
+
+from __future__ import annotations
+
+import venv
+from pathlib import Path
+
+from tests.place import Place
+
+INIT = "import torch.distributed as dist\ndist.init_process_group('gloo')\n"
+
+
+def test_the_plan_gives_the_line_that_asks_for_the_style(local: Place) -> None:
+    local.write("train.py", INIT)
+    local.environment["VIRTUAL_ENV"] = ""
+    answer = local.voy("plan", "-n", "2", "--", "python3", "train.py", PATH="/usr/bin:/bin")
+    line = next(line for line in answer.stdout.splitlines() if line.startswith("launch"))
+    assert line.split() == ["launch", "torchrun", "train.py:2", "calls", "torch.distributed.init_process_group"]
+
+
+def test_the_users_word_wins(local: Place) -> None:
+    local.write("train.py", INIT)
+    answer = local.voy("plan", "-n", "2", "-W", "per-rank", "--", "python", "train.py")
+    assert "per-rank" in next(line for line in answer.stdout.splitlines() if line.startswith("launch"))
+
+
+def test_one_process_is_started_as_it_was(local: Place) -> None:
+    local.write("train.py", INIT)
+    answer = local.voy("plan", "--", "python", "train.py")
+    assert "plain" in next(line for line in answer.stdout.splitlines() if line.startswith("launch"))
+
+
+def test_a_style_that_is_not_installed_is_said_before_submitting(local: Place) -> None:
+    place = local.project / ".venv"
+    venv.create(place, symlinks=True)
+    local.write("train.py", INIT)
+    answer = local.voy("submit", "-n", "2", "--", "python", "train.py", code=2, VIRTUAL_ENV=str(place))
+    assert "`torchrun` needs the package `torch`" in answer.stderr
+    assert f"hint: `{place}/bin/python -m pip install torch`" in answer.stderr
+
+
+def test_or_else_at_the_first_second_of_the_run(local: Place) -> None:
+    """Nothing is activated, so only the run can know what its Python has."""
+    local.write("train.py", INIT)
+    ended = local.finish("-n", "2", "-W", "jax", "--", "python3", "train.py", VIRTUAL_ENV="", PATH="/usr/bin:/bin")
+    assert ended["state"] == "failed"
+    assert "has no module `jax`" in ended["because"]
+
+
+def test_lines_of_one_rank_and_of_one_node(local: Place) -> None:
+    local.write("say.py", "import os\nfor i in range(3): print('line', i, 'of', os.environ['RANK'])\n")
+    run = local.submit("-n", "2", "--tasks", "2", "--", "python", "say.py")
+    local.wait(run, code=0)
+    assert local.voy("logs", "--rank", "3", run).stdout.splitlines() == [f"3: line {i} of 3" for i in range(3)]
+    assert local.voy("logs", "--rank", "3", "-n", "1", run).stdout == "3: line 2 of 3\n"
+    of_node = local.voy("logs", "--node", "local2", run).stdout.splitlines()
+    assert sorted({line[0] for line in of_node}) == ["2", "3"] and len(of_node) == 6
+    answer = local.voy("logs", "--node", "local9", run, code=2)
+    assert "its nodes: local1, local2" in answer.stderr
+
+
+def test_a_launcher_of_ones_own_is_filled_in_on_each_node(local: Place) -> None:
+    example = Path(__file__).parents[2] / "examples" / "custom"
+    for name in ("hello.py", "voyageur.toml"):
+        local.write(name, (example / name).read_text())
+    ended = local.finish()
+    log = local.log(ended["run"])
+    assert ended["state"] == "done"
+    assert "node 0 of 2, the first is 127.0.0.1:" in log and "node 1 of 2" in log
+
+
+def test_copies_go_on_when_one_of_them_fails_and_know_no_rank(local: Place) -> None:
+    local.write(
+        "twin.py",
+        "import os, sys, time\ncopy = os.environ['VOY_COPY']\nif copy == '1': sys.exit(3)\n"
+        "time.sleep(1)\nprint('copy', copy, 'of', os.environ['VOY_COPIES'], 'RANK' in os.environ)\n",
+    )
+    ended = local.finish("-W", "replicas", "--tasks", "3", "--", "python", "twin.py")
+    log = local.log(ended["run"])
+    assert ended["because"] == "rank 1 on local1: exit code 3"
+    assert "copy 0 of 3 False" in log and "copy 2 of 3 False" in log
+
+
+def test_every_node_is_looked_at_before_the_ranks_start(local: Place) -> None:
+    local.write("ok.py", "print('ran')\n")
+    local.write("voyageur.toml", "[launch]\npreflight = true\n")
+    ended = local.finish("-n", "3", "--", "python", "ok.py")
+    assert ended["state"] == "done"
+    assert [event["bad"] for event in ended["events"] if event["event"] == "nodes looked at"] == [{}]
+
+
+def test_a_run_in_which_nothing_happens_is_told(local: Place) -> None:
+    local.write("hang.py", "import threading\nprint('begun', flush=True)\nthreading.Event().wait()\n")
+    local.write("voyageur.toml", "[launch]\nquiet = '2s'\n")
+    run = local.submit("-n", "2", "--", "python", "hang.py")
+    local.until_logged(run, "begun")
+    local.until(lambda: [event for event in local.status(run)["events"] if event["event"] == "nothing happens"], 60)
+    assert "does it hang?" in local.voy("status", run).stdout
+    local.voy("cancel", run)
+    local.wait(run, code=1)

@@ -1,0 +1,215 @@
+"""What each style makes of a command, line by line; and what it refuses."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.plan.wishes import CLUSTER, CODE, MACHINE, plan, wish
+from voyageur.errors import SpecError
+from voyageur.launch import Style, Tasks, names, style_named, titles
+from voyageur.launch.catalogue import TITLES
+from voyageur.launch.signs import recognise, signs_in
+from voyageur.plan import Identity, Plan, Surroundings, make_plan
+from voyageur.site import Request, Site
+from voyageur.site.facts import Network
+
+pytest_plugins = ["tests.golden"]
+Golden = Callable[[str, str], None]
+SETS = ("OMP_NUM_THREADS", "MASTER_ADDR")
+
+
+def launch_text(made: Plan) -> str:
+    """All of a plan that concerns the launch, one thing a line."""
+    own = [
+        f"{export.name}={export.value}"
+        for export in made.exports
+        if export.name in SETS or (not export.name.startswith(("VOY_RUN_DIR", "PYTHON")) and _concerns(export.because))
+    ]
+    flags = [line.flag for line in made.directives if "task" in line.flag or "gres" in line.flag]
+    command = shlex.join(made.command[made.launcher.taken :])
+    words = [" ".join(made.launch_words), " ".join(made.launcher.words), command]
+    return "\n".join([*flags, *own, *words]) + "\n"
+
+
+def _concerns(because: str) -> bool:
+    words = ("launch ", "node", "task", "rank", "does not work without", "ports", "all are there", "beside")
+    return any(word in because for word in words) and "disk" not in because
+
+
+@pytest.mark.parametrize("style", [name for name in TITLES if name not in ("plain", "custom", "spark")])
+def test_two_nodes_with_four_gpus_each(golden: Golden, style: str) -> None:
+    golden(f"{style}.txt", launch_text(plan(CLUSTER, nodes=2, gpus=4, launch__with=style)))
+
+
+def test_spark_on_two_nodes(golden: Golden) -> None:
+    golden("spark.txt", launch_text(plan(CLUSTER, nodes=2, cpus=8, memory="32G", launch__with="spark")))
+
+
+def test_torchrun_with_restarts(golden: Golden) -> None:
+    golden(
+        "torchrun-restarts.txt",
+        launch_text(plan(CLUSTER, nodes=2, gpus=4, launch__with="torchrun", launch__restarts=3)),
+    )
+
+
+def test_a_line_of_ones_own(golden: Golden) -> None:
+    golden("custom.txt", launch_text(plan(CLUSTER, nodes=2, launch__line="mine --node {NODE_RANK}")))
+
+
+@pytest.mark.parametrize("name", TITLES)
+def test_titles_and_names_are_those_of_the_styles(name: str) -> None:
+    style = style_named(name)
+    assert style is not None
+    assert (style.name, style.title) == (name, TITLES[name])
+    assert style.death and style.signal
+
+
+# ── who starts MPI ranks ─────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def started_by(site: Site, **asked: Any) -> str:
+    return " ".join(word for word in plan(site, launch__with="mpi", tasks=2, **asked).launch_words if "/" not in word)
+
+
+@pytest.mark.parametrize(
+    ("request_", "asked", "begins", "holds"),
+    [
+        (Request(), {}, "srun", ""),
+        (Request(mpi="pmix"), {}, "srun", "--mpi=pmix"),
+        (Request(mpi="none"), {}, "mpirun -n 4", ""),
+        (Request(mpi="none"), {"launch__mpi": "pmi2"}, "srun", "--mpi=pmi2"),
+        (Request(), {"launch__mpi": "mpirun"}, "mpirun -n 4", ""),
+        (Request(launcher="ibrun"), {}, "ibrun", ""),
+    ],
+)
+def test_mpi_ranks_are_started_by_whom_the_site_says(
+    request_: Request, asked: dict[str, Any], begins: str, holds: str
+) -> None:
+    site = Site(name="s", engine="slurm", title="", queues=CLUSTER.queues, request=request_)
+    words = started_by(site, nodes=2, **asked)
+    assert words.startswith(begins) and holds in words
+
+
+def test_without_slurm_mpirun_starts_them() -> None:
+    assert started_by(MACHINE).startswith("mpirun -n 2")
+
+
+# ── what the command says already ────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("command", "style", "taken", "last"),
+    [
+        (("torchrun", "--nproc_per_node=4", "train.py", "--lr", "1"), "torchrun", 2, "python"),
+        (("/env/bin/torchrun", "--standalone", "-m", "pkg.train"), "torchrun", 2, "/env/bin/python"),
+        (("python", "-m", "torch.distributed.run", "train.py"), "torchrun", 3, "python"),
+        (("accelerate", "launch", "--mixed_precision", "bf16", "train.py"), "accelerate", 4, "python"),
+        (("deepspeed", "train.py", "--deepspeed"), "deepspeed", 1, "python"),
+    ],
+)
+def test_a_launcher_in_the_command_is_taken_over(command: tuple[str, ...], style: str, taken: int, last: str) -> None:
+    made = plan(CLUSTER, nodes=2, gpus=4, command=command)
+    assert (made.launch.value, made.launcher.taken) == (style, taken)
+    assert made.launcher.words[-1] == last
+    assert "--standalone" not in made.launcher.words
+
+
+def test_its_own_options_stay_behind_ours_so_that_they_win() -> None:
+    made = plan(CLUSTER, gpus=4, command=("torchrun", "--max-restarts=7", "--nproc_per_node=4", "train.py"))
+    assert made.launcher.words.index("--max-restarts=7") > made.launcher.words.index("--nproc-per-node=4")
+
+
+def test_the_number_in_the_command_counts_where_no_gpu_does() -> None:
+    assert plan(CLUSTER, command=("torchrun", "--nproc_per_node=3", "train.py")).shape.ranks.value == 3
+
+
+# ── what is refused ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+REFUSED: dict[str, dict[str, Any]] = {
+    "more-ranks-than-gpus": {"gpus": 2, "tasks": 4, "launch__with": "torchrun"},
+    "gpus-for-spark": {"nodes": 2, "gpus": 1, "launch__with": "spark"},
+    "no-python": {"gpus": 2, "command": ("./train", "x"), "launch__with": "lightning"},
+    "python-c": {"gpus": 2, "command": ("python", "-c", "print(1)"), "launch__with": "torchrun"},
+    "command-says-eight": {"gpus": 4, "command": ("torchrun", "--nproc_per_node", "8", "train.py")},
+    "accelerate-says-four": {"nodes": 2, "gpus": 4, "command": ("accelerate", "launch", "--num_processes=4", "t.py")},
+    "restarts-of-jax": {"nodes": 2, "launch__with": "jax", "launch__restarts": 2},
+    "custom-without-line": {"nodes": 2, "launch__with": "custom"},
+    "mpirun-with-options": {
+        "nodes": 2,
+        "launch__with": "mpi",
+        "command": ("mpirun", "--bind-to", "core", "./program"),
+    },
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_work_is_said_before_submitting(golden: Golden, name: str) -> None:
+    with pytest.raises(SpecError) as raised:
+        plan(CLUSTER, **REFUSED[name])
+    golden(f"refused-{name}.txt", raised.value.text() + "\n")
+
+
+LIGHTNING = "import lightning as L\ntrainer = L.Trainer(devices={devices}, num_nodes={nodes})\n"
+
+
+def lightning(devices: int, num_nodes: int, **asked: Any) -> Plan:
+    found = recognise(signs_in("fit.py", LIGHTNING.format(devices=devices, nodes=num_nodes)))
+    around, identity = Surroundings(scratch="/s"), Identity(slug="a", token="0" * 12)
+    return make_plan(wish(**asked), CLUSTER, around, identity, CODE, (), found)
+
+
+def test_a_trainer_and_the_wish_must_agree() -> None:
+    assert lightning(4, 2, gpus=4, nodes=2).launch.because == "fit.py:2 calls lightning.Trainer"
+    with pytest.raises(SpecError, match="2 devices, but 4 GPUs"):
+        lightning(2, 2, gpus=4, nodes=2)
+    with pytest.raises(SpecError, match="num_nodes=1, but 2 nodes"):
+        lightning(4, 1, gpus=4, nodes=2)
+
+
+def test_a_trainers_devices_count_where_no_gpu_does() -> None:
+    assert lightning(3, 2, nodes=2).shape.ranks.value == 3
+
+
+# ── the site's network, and styles of others ─────────────────────────────────────────────────────────────────────────
+
+
+def test_the_profiles_interface_and_suffix_reach_the_job() -> None:
+    site = Site(
+        name="s", engine="slurm", title="", queues=CLUSTER.queues, network=Network(interface="hsn", master_suffix="i")
+    )
+    told = {export.name: export.value for export in plan(site, nodes=2, launch__with="per-rank").exports}
+    assert (told["VOY_INTERFACE"], told["VOY_MASTER_SUFFIX"]) == ("hsn", "i")
+
+
+class Theirs(Style):
+    name = "theirs"
+    title = "somebody else's"
+    tasks = Tasks.RANKS
+
+
+class Point:
+    name = "theirs"
+    value = "their.package:Theirs"
+    dist = None
+
+    @staticmethod
+    def load() -> type[Style]:
+        return Theirs
+
+
+def test_a_style_of_another_package_is_found_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def entry_points(group: str) -> list[type[Point]]:
+        asked.append(group)
+        return [Point]
+
+    monkeypatch.setattr("importlib.metadata.entry_points", entry_points)
+    assert style_named("torchrun") is not None
+    assert asked == [], "others are not looked up for a name of ours"
+    assert plan(CLUSTER, gpus=2, launch__with="theirs").shape.tasks_per_node.value == 2
+    assert "theirs" in titles() and "theirs" not in names()

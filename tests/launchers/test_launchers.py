@@ -1,0 +1,138 @@
+"""The examples, run as they are: two nodes with two ranks each, on this machine and on real Slurms.
+
+`make test` runs those whose packages are small or that people use most, on one kind of Slurm; `make test-launchers`
+runs all of them everywhere.
+"""
+
+from __future__ import annotations
+
+import shutil
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.launchers.environments import EVERYTHING, environment
+from tests.place import Place
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+RANKS = "sum of ranks 6"
+# What must stand in the log, and how often.
+STYLES = {
+    "torchrun": ("torch", RANKS, 4),
+    "lightning": ("torch", RANKS, 4),
+    "accelerate": ("torch", RANKS, 4),
+    "deepspeed": ("deepspeed", RANKS, 4),
+    "jax": ("jax", RANKS, 4),
+    "mpi": ("mpi", f"{RANKS}, pi 3.141593", 4),
+    "tensorflow": ("tensorflow", RANKS, 4),
+    "dask": ("dask", "2 workers: sum of squares 20540", 1),
+    "ray": ("ray", "2 nodes: sum of squares 20540", 1),
+    "spark": ("spark", "sum 499999500000", 1),
+}
+ALWAYS = {("torchrun", "S"), ("per-rank", "P"), ("mpi", "P"), ("dask", "P"), ("dask", "local"), ("mpi", "local")}
+
+
+def prepared(place: Place, style: str) -> Place:
+    shutil.copytree(EXAMPLES / style, place.project, dirs_exist_ok=True)
+    made = environment(STYLES[style][0])
+    place.environment |= {"VIRTUAL_ENV": str(made), "PATH": f"{made}/bin:{place.environment['PATH']}"}
+    if place.bed and place.bed.kind == "P" and style == "mpi":
+        # A node of this kind sees the host's /sys, and in it interfaces that are not its own; UCX believes them.
+        text = (place.project / "voyageur.toml").read_text()
+        place.write("voyageur.toml", f"{text}\n[env.variables]\nUCX_NET_DEVICES = 'eth0'\n")
+    return place
+
+
+def chosen(style: str, kind: str) -> None:
+    if not EVERYTHING and (style, kind) not in ALWAYS:
+        pytest.skip("`make test-launchers` runs it")
+
+
+@pytest.fixture(params=["local", "S", "P"])
+def kind(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+def place_of(kind: str, request: pytest.FixtureRequest) -> Place:
+    name = {"local": "local", "S": "simple", "P": "production"}[kind]
+    found: Place = request.getfixturevalue(name)
+    return found
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_the_example_runs_unchanged_and_its_ranks_agree(style: str, kind: str, request: pytest.FixtureRequest) -> None:
+    chosen(style, kind)
+    place = prepared(place_of(kind, request), style)
+    ended = place.finish()
+    log = place.log(ended["run"])
+    _, words, times = STYLES[style]
+    assert ended["state"] == "done", log
+    assert log.count(words) == times, log
+    assert place.node_folders() == []
+
+
+@pytest.mark.parametrize("launch", ["torchrun", "per-rank"])
+def test_the_first_rank_that_died_is_named_with_its_last_lines(
+    launch: str, kind: str, request: pytest.FixtureRequest
+) -> None:
+    chosen("torchrun" if launch == "torchrun" else "per-rank", kind)
+    place = prepared(place_of(kind, request), "torchrun")
+    started = time.monotonic()
+    ended = place.finish("-W", launch, "--", "python", "train.py", "--fail-on", "2")
+    assert ended["state"] == "failed"
+    assert ended["because"].startswith("rank 2 on "), ended["because"]
+    assert time.monotonic() - started < 90
+    page = place.voy("status", ended["run"]).stdout
+    assert "the last lines of rank 2" in page and "rank 2 was told to fail" in page
+    assert "Connection closed" not in page
+    only = place.voy("logs", "--rank", "2", ended["run"]).stdout
+    assert "rank 2 was told to fail" in only
+    assert all(line.startswith("2: ") for line in only.splitlines())
+
+
+def test_torchrun_starts_all_workers_anew(kind: str, request: pytest.FixtureRequest) -> None:
+    chosen("restarts", kind)
+    place = prepared(place_of(kind, request), "torchrun")
+    place.write(
+        "once.py",
+        "import os, time, torch, torch.distributed as dist\n"
+        "dist.init_process_group('gloo')\n"
+        "rank, again = dist.get_rank(), os.environ['TORCHELASTIC_RESTART_COUNT']\n"
+        "if rank == 3 and again == '0': os.kill(os.getpid(), 9)\n"
+        "total = torch.ones(1); dist.all_reduce(total); print('restart', again, 'sum', total.item(), flush=True)\n",
+    )
+    text = (place.project / "voyageur.toml").read_text()
+    place.write("voyageur.toml", f"{text}restarts = 2\n")
+    ended = place.finish("--", "python", "once.py")
+    log = place.log(ended["run"])
+    assert ended["state"] == "done", log
+    assert log.count("restart 1 sum 4.0") == 4, log
+
+
+WAITER = """
+import signal, sys, time, torch, torch.distributed as dist
+dist.init_process_group("gloo")
+def told(number, frame):
+    print("told by", number, flush=True)
+    sys.exit(0)
+signal.signal(signal.SIGUSR1, told)
+print("ready", flush=True)
+while True: time.sleep(0.1)
+"""
+
+
+@pytest.mark.parametrize("launch", ["torchrun", "per-rank", "accelerate"])
+def test_the_warning_reaches_the_workers_and_not_their_launcher(
+    launch: str, kind: str, request: pytest.FixtureRequest
+) -> None:
+    chosen("warning", kind)
+    place = prepared(place_of(kind, request), "torchrun")
+    place.write("wait.py", WAITER)
+    limit, warn = ("100s", "30s") if kind != "local" else ("40s", "20s")
+    text = (place.project / "voyageur.toml").read_text()
+    place.write("voyageur.toml", f"{text}\n[checkpoint]\nwarn = '{warn}'\n")
+    ended = place.finish("-t", limit, "-W", launch, "--", "python", "wait.py")
+    log = place.log(ended["run"])
+    assert ended["state"] == "stopped", log
+    assert log.count("told by 10") == 4, log
