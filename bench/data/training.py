@@ -26,7 +26,7 @@ _ROUNDS = 3
 Make = Callable[[], Any]
 
 
-class Plain(Dataset[Any]):
+class Plain(Dataset[Any]):  # type: ignore[misc,unused-ignore] # where PyTorch is not installed
     """A class for each folder; the list is made before, as ImageFolder makes it."""
 
     def __init__(self, root: Path) -> None:
