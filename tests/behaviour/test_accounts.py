@@ -86,7 +86,7 @@ def test_a_job_that_slurm_takes_but_never_starts_is_stuck_with_what_to_do(charge
     assert charged.bed
     with Book(charged.bed).partition("short", AllowAccounts=BUSY):
         foreign = charged.submit("-p", "short", "-t", "5m", "-a", IDLE, *WORK)
-        long = charged.submit("-a", BUSY, "--qos", QOS, "-t", "2h", *WORK)
+        long = charged.submit("-a", BUSY, "--qos", QOS, "-t", "2h", "--ignore", "time-limit", *WORK)
         hints = {foreign: "not for its account", long: "more time than its account or QOS allows"}
         charged.until(lambda: {charged.status(run)["state"] for run in hints} == {"stuck"})
         for run, hint in hints.items():

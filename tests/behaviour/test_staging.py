@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
 import tarfile
 import zipfile
 from pathlib import Path
@@ -197,6 +198,24 @@ def test_results_are_saved_on_a_timer_and_survive_a_sigkill_of_everything(place:
     assert len(json.loads(found[0].read_text())["files"]) == 52
     place.voy("cancel", run)
     place.wait(run, code=1)
+
+
+MOUNTED = """
+import os, sys
+print("ismount", os.path.ismount(sys.argv[1]), open(os.path.join(sys.argv[1], "7.txt")).read(), sys.argv[1], flush=True)
+"""
+
+
+def test_a_squashfs_image_is_mounted_and_let_go_at_the_end(place: Place) -> None:
+    root = datasets(place)
+    subprocess.run(["mksquashfs", root / "labels", root / "labels.sqfs", "-quiet", "-no-progress"], check=True)
+    table(place, labels='"datasets/labels.sqfs"')
+    place.write("look.py", MOUNTED)
+    run = place.finish("-n", "2", "--launch", "per-node", "--", "python", "look.py", "{data.labels}")["run"]
+    assert place.log(run).count("ismount True 7 ") == 2, place.log(run)
+    left = [line.split()[1] for line in Path("/proc/mounts").read_text().splitlines() if "squashfuse" in line]
+    assert not left, left
+    assert place.node_folders() == []
 
 
 def test_what_a_node_cannot_mount_is_unpacked(local: Place) -> None:

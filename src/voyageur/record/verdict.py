@@ -243,10 +243,16 @@ def _last_end(run: Run) -> str:
     return str(last.get("end")) if last and last["event"] == "attempt ended" else ""
 
 
+def _more_may_follow(run: Run) -> bool:
+    """Only such a run leaves an attempt that is over without a marker."""
+    asked = any(key == "checkpoint.chain" or key.startswith("retry.") for key in run.record.spec)
+    return asked or run.last("resumed", "successor submitted") is not None
+
+
 def _between_pieces(run: Run, now: float) -> Verdict | None:
     """A piece is over and left no final marker, because another was to follow; but none is there."""
     end = _last_end(run)
-    if end not in ("stopped", "timeout", "failed"):
+    if end not in ("stopped", "timeout", "failed") or not _more_may_follow(run):
         return None
     asked = run.last("cancel asked", "cancel failed", "stop asked", "stop failed", "resumed")
     if asked and asked["event"] == "cancel asked":
