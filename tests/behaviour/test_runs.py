@@ -145,7 +145,7 @@ def test_one_dead_rank_ends_the_run_soon(place: Place) -> None:
         "rank.py", "import os, sys, time; sys.exit(3) if os.environ['SLURM_PROCID'] == '1' else time.sleep(200)"
     )
     started = time.monotonic()
-    ended = place.finish("-n", "2", "--", "python", "rank.py")
+    ended = place.finish("-n", "2", "--launch", "per-rank", "--", "python", "rank.py")
     assert ended["state"] == "failed" and time.monotonic() - started < 60
     failed = [event for event in ended["events"] if event["event"] == "task failed"]
     assert failed[0]["rank"] == 1 and failed[0]["code"] == 3

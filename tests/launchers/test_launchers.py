@@ -38,9 +38,10 @@ def prepared(place: Place, style: str) -> Place:
     made = environment(STYLES[style][0])
     place.environment |= {"VIRTUAL_ENV": str(made), "PATH": f"{made}/bin:{place.environment['PATH']}"}
     if place.bed and place.bed.kind == "P" and style == "mpi":
-        # A node of this kind sees the host's /sys, and in it interfaces that are not its own; UCX believes them.
+        # A node of this kind sees the host's /sys, and in it interfaces that are not its own, and memory that it cannot
+        # share with the others; UCX believes both.
         text = (place.project / "voyageur.toml").read_text()
-        place.write("voyageur.toml", f"{text}\n[env.variables]\nUCX_NET_DEVICES = 'eth0'\n")
+        place.write("voyageur.toml", f"{text}\n[env.variables]\nUCX_NET_DEVICES = 'eth0'\nUCX_TLS = 'tcp,self'\n")
     return place
 
 
