@@ -126,7 +126,15 @@ def test_the_controller_dies(production: Place) -> None:
         production.bed.controller.wait_ready(60)
     ended = production.wait(run, code=0)
     assert ended["state"] == "done"
-    assert trainer.result(STEPS) in production.log(run) and trainer.lost(production.log(run)) == 0
+    # One that dies before it has written the job down starts it once more, and what came after the newest checkpoint
+    # is computed again.
+    assert trainer.result(STEPS) in production.log(run) and trainer.lost(production.log(run)) <= 2 * EVERY
+    # A controller that died soon after a submission gives the job's id away once more; a slurmd that remembers the
+    # first job of that id refuses the second, and its node is drained.
+    for name in production.bed.nodes:
+        production.bed.node(name).kill()
+        production.bed.node(name).start()
+        production.bed.node(name).wait_ready()
 
 
 def test_more_memory_is_asked_for_once_where_that_is_allowed(production: Place) -> None:
