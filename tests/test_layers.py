@@ -14,7 +14,7 @@ STAIRS = [
     {"__init__"},
     {"errors", "findings", "units", "job"},
     {"runtime"},
-    {"slurm_text", "allowance", "data"},
+    {"slurm_text", "allowance", "data", "env"},
     {"spec", "site"},
     {"launch"},
     {"plan"},
