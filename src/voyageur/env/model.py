@@ -19,13 +19,16 @@ class Form(enum.StrEnum):
 class Built(Struct, frozen=True, kw_only=True):
     """`key` names everything it was made from; `archive` holds `bin`, `lib` and `pyvenv.cfg` at its top.
 
-    It works wherever it is unpacked or mounted. `base` is the Python that it stands on, which each node must have;
-    empty when it brings its own. `packages` are `name==version`. Sizes: of the file, and of what comes out of it.
+    It works wherever it is unpacked or mounted: its scripts find their Python beside themselves. `digest` is that of
+    its sums (`runtime.staging.sums`), which stand beside it. `base` is the Python that it stands on, which each node
+    must have; empty when it brings its own. `finish` is a command to run in it once where it was unpacked, as a packed
+    conda environment wants; one that has any cannot be mounted. `packages` are `name==version`. Sizes: of the file,
+    and of what comes out of it.
     """
 
     key: str
     archive: str
-    checksum: str
+    digest: str
     form: Form
     size: Size
     unpacked: Size
@@ -35,3 +38,6 @@ class Built(Struct, frozen=True, kw_only=True):
     modules: tuple[str, ...]
     packages: tuple[str, ...]
     site: str
+    source: str
+    made: float
+    finish: tuple[str, ...] = ()

@@ -128,6 +128,12 @@ def variable_names(value: Any) -> tuple[str, ...]:
     return tuple(variables(dict.fromkeys(texts(value), "")))
 
 
+def python_version(value: Any) -> str:
+    if not re.fullmatch(r"3\.\d{1,2}(\.\d{1,2})?", str(value)):
+        raise ValueError('a version like "3.11" is wanted')
+    return str(value)
+
+
 def chain(value: Any) -> ChainWish:
     """`auto`, a number of pieces, or how long one is."""
     if value == "auto":
@@ -185,6 +191,11 @@ KEYS: dict[str, Reader] = {
     "resources.time": duration,
     "env.modules": texts,
     "env.venv": text,
+    "env.python": python_version,
+    "env.requirements": texts,
+    "env.wheels": text,
+    "env.build": one_of("once", "in-job"),
+    "env.form": one_of("auto", "tar", "squashfs"),
     "env.variables": variables,
     "env.secrets": variable_names,
     "launch.with": word,

@@ -35,8 +35,15 @@ class Resources(Struct, frozen=True, kw_only=True):
 
 
 class Environment(Struct, frozen=True, kw_only=True):
+    """`requirements` are files that say which packages are wanted, `wheels` a folder of wheels that travels along."""
+
     modules: tuple[str, ...] | None = None
     venv: str | None = None
+    python: str | None = None
+    requirements: tuple[str, ...] = ()
+    wheels: str | None = None
+    build: str = "once"
+    form: str = "auto"
     variables: dict[str, str] = field(default_factory=dict)
     secrets: tuple[str, ...] = ()
 
