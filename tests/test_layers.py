@@ -22,7 +22,7 @@ STAIRS = [
     {"script", "snapshot", "record"},
     {"project"},
     {"hosts", "readiness", "haul"},
-    {"engines", "questions"},
+    {"engines", "questions", "workshop"},
     {"runs"},
     {"show", "places"},
     {"demo"},

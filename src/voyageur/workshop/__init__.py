@@ -1,0 +1,1 @@
+"""Where environments are made: packages found, gathered, installed, tried, and put into one file."""

@@ -1,0 +1,228 @@
+"""The making of an environment, from an order to one whole file with its record. Killed at any moment, it leaves
+nothing that could be taken for one, and the next sweeps what is left."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from voyageur.env.lock import Lock
+from voyageur.env.model import Built
+from voyageur.env.store import find_built, write_record
+from voyageur.env.wheel import Target
+from voyageur.errors import RunError, SpecError
+from voyageur.runtime.staging.sums import SUFFIX, write_sums
+from voyageur.units import Size
+from voyageur.workshop.archiving import archive, contents_of, form_for
+from voyageur.workshop.claim import Claim, held
+from voyageur.workshop.gathering import Shelf, gather, volume_of
+from voyageur.workshop.installing import compile_all, install, lay_out, names_of_place, set_free
+from voyageur.workshop.python import Python, find_python
+from voyageur.workshop.shell import Shell, open_shell
+from voyageur.workshop.trying import Tried, try_out
+
+_MAKING = ".making-"
+_SPARE = 1.3  # compiled modules, and what a disk rounds up
+
+Tell = Callable[[str], None]
+
+
+class Order(Struct, frozen=True, kw_only=True):
+    """All that a build needs to know, wherever it happens. `root` is the project's folder, `folders` hold wheels."""
+
+    key: str
+    lock: Lock
+    root: str
+    folder: str
+    cache: str
+    site: str
+    source: str
+    form: str = "auto"
+    purge: bool = True
+    python: str | None = None
+    folders: tuple[str, ...] = ()
+    with_uv: bool = True
+
+
+def order_path(folder: Path, key: str) -> Path:
+    return folder / f"{key}.order"
+
+
+def read_order(path: Path) -> Order:
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Order)
+    except (OSError, msgspec.MsgspecError) as problem:
+        raise SpecError(
+            f"{path} is no order for an environment", facts=[str(problem)], hint="`voy env build`"
+        ) from None
+
+
+def make(order: Order, environment: Mapping[str, str], tell: Tell, *, again: bool = False) -> Built:
+    """What there is already, unless `again`; two at once build once."""
+    folder = Path(order.folder)
+    _make_folder(folder)
+    if not again and (built := find_built(folder, order.key)):
+        return built
+    with held(folder / f"{order.key}.claim", lambda who: tell(f"waiting: {who} is making it")) as claim:
+        if not again and (built := find_built(folder, order.key)):
+            return built
+        sweep(folder, order.key)
+        with _Log(folder / f"{order.key}.log", tell) as log:
+            return _made(order, environment, claim, log)
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as problem:
+        raise SpecError(
+            f"environments cannot be kept: {problem.strerror}",
+            facts=[str(folder)],
+            hint="choose another place with `--scratch`, or make room there",
+        ) from None
+
+
+def sweep(folder: Path, key: str) -> None:
+    """What a killed build left of this key, and a record whose archive is not whole any more."""
+    for path in folder.glob(f"{_MAKING}{key}*"):
+        path.unlink(missing_ok=True)
+    for name in (f"{key}.json", f"{key}.tar", f"{key}.squashfs", f"{key}.tar{SUFFIX}", f"{key}.squashfs{SUFFIX}"):
+        (folder / name).unlink(missing_ok=True)
+
+
+class _Log:
+    """Each step on a line, for those who watch and for the file beside the environment."""
+
+    def __init__(self, path: Path, tell: Tell) -> None:
+        self.file = open(path, "w", encoding="utf-8")  # noqa: SIM115  # closed by __exit__
+        self.tell = tell
+        self.started = time.monotonic()
+
+    def __enter__(self) -> _Log:
+        return self
+
+    def __exit__(self, kind: object, problem: BaseException | None, _: object) -> None:
+        if problem is not None:
+            self.note(problem.text() if isinstance(problem, (SpecError, RunError)) else repr(problem))
+        self.file.close()
+
+    def step(self, line: str) -> None:
+        self.tell(line)
+        self.note(line)
+
+    def note(self, line: str) -> None:
+        self.file.write(f"{time.monotonic() - self.started:7.1f} s  {line}\n")
+        self.file.flush()
+
+
+def _made(order: Order, environment: Mapping[str, str], claim: Claim, log: _Log) -> Built:
+    work = Path(tempfile.mkdtemp(prefix="voy-env-", dir=fast_folder(environment)))
+    try:
+        return _made_in(work, order, environment, claim, log)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def fast_folder(environment: Mapping[str, str]) -> str:
+    """The job's own disk, else that of this machine: thousands of small files never touch shared storage."""
+    named = [environment.get(name) for name in ("SLURM_TMPDIR", "VOY_TMP", "TMPDIR")]
+    return next((path for path in named if path and os.path.isdir(path)), tempfile.gettempdir())
+
+
+def _made_in(work: Path, order: Order, environment: Mapping[str, str], claim: Claim, log: _Log) -> Built:
+    lock = order.lock
+    shell = open_shell(lock.modules, order.purge, environment, work)
+    python = find_python(shell, order.python or lock.target.python)
+    check_target(lock.target, python.target)
+    log.step(f"Python {python.version} ({python.base})")
+    shelf = Shelf(root=Path(order.root), cache=Path(order.cache), folders=order.folders)
+    files = gather(lock.packages, python.target, shelf)
+    volume = volume_of(files)
+    check_room(work, volume.files, int(volume.size.bytes * _SPARE))
+    log.step(f"{len(files)} packages, {volume.files:,} files, {volume.size}: as the lock says")
+    folder, moved = work / "made-here" / "environment", work / "elsewhere" / "moved"
+    folder.parent.mkdir()
+    lay_out(folder, python)
+    tool = install(shell, python, lock, files, folder, order.with_uv)
+    log.step(f"installed by {tool}")
+    set_free(folder, python)
+    compile_all(shell, python, folder)
+    if named := names_of_place(folder):
+        log.note(f"these name the folder that they were made in: {', '.join(named)}")
+    moved.parent.mkdir()
+    folder.rename(moved)
+    tried = _tried(shell, moved, lock)
+    log.step(f"tried from another place: {', '.join(tried.modules) or 'it starts'}")
+    for note in tried.notes:
+        log.step(f"note: {note}")
+    return _put_away(order, python, moved, claim, log)
+
+
+def _tried(shell: Shell, folder: Path, lock: Lock) -> Tried:
+    return try_out(shell, folder, lock.wanted, [package.name for package in lock.packages])
+
+
+def check_target(locked: Target, here: Target) -> None:
+    if locked.machine != here.machine:
+        raise SpecError(
+            f"the lock is for {locked.machine}, and this machine is {here.machine}",
+            hint="`voy env lock` here makes one for this machine",
+        )
+    if locked.python != here.python:
+        raise SpecError(
+            f"the lock is for Python {locked.python}, and here is {here.python}",
+            hint="`voy env lock` makes one for it; `env.python` says which is wanted",
+        )
+
+
+def check_room(folder: Path, files: int, size: int) -> None:
+    disk = os.statvfs(folder)
+    free, inodes = disk.f_bavail * disk.f_frsize, disk.f_favail
+    if free < size or (disk.f_files and inodes < files):
+        raise RunError(
+            f"there is no room in {folder.parent} to make the environment",
+            facts=[f"{Size(size)} and {files:,} files are wanted; {Size(free)} and {inodes:,} files are free"],
+            hint="name another folder with TMPDIR, or build it in a job: `voy env build --job`",
+        )
+
+
+def _put_away(order: Order, python: Python, made: Path, claim: Claim, log: _Log) -> Built:
+    """The record comes last: what has one is whole."""
+    folder, form = Path(order.folder), form_for(order.form)
+    contents = contents_of(made)
+    name = f"{order.key}.{form.value}"
+    temporary, final = folder / f"{_MAKING}{name}", folder / name
+    archive(made, form, temporary)
+    if not claim.is_ours():
+        temporary.unlink(missing_ok=True)
+        raise RunError(
+            "another build has taken over, because this one showed no life", hint="`voy env show` tells what came of it"
+        )
+    os.rename(temporary, final)
+    sums = write_sums(str(final))
+    built = Built(
+        key=order.key,
+        archive=str(final),
+        digest=sums.digest,
+        form=form,
+        size=Size(sums.size),
+        unpacked=Size(contents.size),
+        files=contents.files,
+        python=python.version,
+        base=python.base,
+        modules=order.lock.modules,
+        packages=tuple(str(package) for package in order.lock.packages),
+        site=order.site,
+        source=order.source,
+        made=round(time.time(), 3),
+    )
+    write_record(folder, built)
+    log.step(f"{final}: {built.size}, {built.files:,} files")
+    return built
