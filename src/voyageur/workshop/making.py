@@ -162,7 +162,7 @@ def _made_in(work: Path, order: Order, environment: Mapping[str, str], claim: Cl
     log.step(f"tried from another place: {', '.join(tried.modules) or 'it starts'}")
     for note in tried.notes:
         log.step(f"note: {note}")
-    return _put_away(order, python, moved, claim, log)
+    return _put_away(order, python, moved, tried, claim, log)
 
 
 def _tried(shell: Shell, folder: Path, lock: Lock) -> Tried:
@@ -193,7 +193,7 @@ def check_room(folder: Path, files: int, size: int) -> None:
         )
 
 
-def _put_away(order: Order, python: Python, made: Path, claim: Claim, log: _Log) -> Built:
+def _put_away(order: Order, python: Python, made: Path, tried: Tried, claim: Claim, log: _Log) -> Built:
     """The record comes last: what has one is whole."""
     folder, form = Path(order.folder), form_for(order.form)
     contents = contents_of(made)
@@ -221,6 +221,8 @@ def _put_away(order: Order, python: Python, made: Path, claim: Claim, log: _Log)
         packages=tuple(str(package) for package in order.lock.packages),
         site=order.site,
         source=order.source,
+        programs=tuple(sorted(path.name for path in (made / "bin").iterdir() if os.access(path, os.X_OK))),
+        imports=tried.imports,
         made=round(time.time(), 3),
     )
     write_record(folder, built)

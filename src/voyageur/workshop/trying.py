@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from voyageur.errors import RunError
 from voyageur.workshop.shell import Shell
@@ -40,9 +41,10 @@ for name in sys.argv[1:]:
 
 
 class Tried(Struct, frozen=True, kw_only=True):
-    """`notes`: what could not be tried here, and why that is no fault."""
+    """`imports`: all that can be imported. `notes`: what could not be tried here, and why that is no fault."""
 
     modules: tuple[str, ...]
+    imports: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
 
@@ -59,7 +61,8 @@ def try_out(shell: Shell, folder: Path, wanted: Sequence[str], packages: Sequenc
         raise RunError(
             f"{missing[0]} was installed and is not there", facts=missing[1:4], hint="`voy env build --again`"
         )
-    return _imported(shell, python, [(name, top) for name in wanted for top in found.get(name, ())])
+    tried = _imported(shell, python, [(name, top) for name in wanted for top in found.get(name, ())])
+    return replace(tried, imports=tuple(sorted({top for tops in found.values() for top in tops})))
 
 
 def _imported(shell: Shell, python: str, pairs: Sequence[tuple[str, str]]) -> Tried:
