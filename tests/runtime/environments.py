@@ -1,10 +1,9 @@
-"""Small environments as `voy env build` makes them, and wheels to make others from."""
+"""Small environments as `voy env build` makes them."""
 
 import shutil
 import subprocess
 import sys
 import tarfile
-import zipfile
 from pathlib import Path
 
 from voyageur.runtime.staging.sums import write_sums
@@ -48,18 +47,3 @@ def make_image(folder: Path, path: Path) -> Path:
     subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
     write_sums(str(path))
     return path
-
-
-def make_wheel(folder: Path, name: str, version: str, module: str = "", requires: tuple[str, ...] = ()) -> Path:
-    folder.mkdir(exist_ok=True)
-    wheel = folder / f"{name}-{version}-py3-none-any.whl"
-    info = f"{name}-{version}.dist-info"
-    needs = "".join(f"Requires-Dist: {one}\n" for one in requires)
-    with zipfile.ZipFile(wheel, "w") as archive:
-        archive.writestr(f"{name}.py", module or f"VERSION = {version!r}\n")
-        archive.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{needs}")
-        archive.writestr(
-            f"{info}/WHEEL", "Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
-        )
-        archive.writestr(f"{info}/RECORD", f"{name}.py,,\n{info}/METADATA,,\n{info}/WHEEL,,\n{info}/RECORD,,\n")
-    return wheel

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.env.wheels import make_wheel
 from tests.runtime.datasets import around, flip_byte
-from tests.runtime.environments import BASE, make_folder, make_image, make_tar, make_wheel
+from tests.runtime.environments import BASE, make_folder, make_image, make_tar
 from voyageur.record.create import runtime_zip
 from voyageur.runtime import in_job
 from voyageur.runtime.environment import VARIABLE, EnvironmentProblem, Wish, activated, in_words, read_wish
@@ -175,7 +176,7 @@ def test_one_is_made_from_wheels_once_for_all_tasks(
     for task in tasks:
         task.join()
     assert len(found) == 2 and len(set(found)) == 1
-    assert says(surroundings, found[0], "python", "-c", "import anchor; print(anchor.VERSION)") == "2.1"
+    assert says(surroundings, found[0], "python", "-c", "import anchor; print(anchor.__version__)") == "2.1"
     assert capfd.readouterr().err.count("the environment was made on this node in") == 1
 
 
