@@ -35,10 +35,16 @@ def make_wheel(
     path = folder / f"{name.replace('-', '_')}-{version}-{tag}.whl"
     with zipfile.ZipFile(path, "w") as archive:
         for file, text in files.items():
-            archive.writestr(zipfile.ZipInfo(file, (2020, 1, 1, 0, 0, 0)), text)
+            archive.writestr(_entry(file), text)
         lines = [*(f"{file},{_digest(text)},{len(text.encode())}" for file, text in files.items()), f"{info}/RECORD,,"]
-        archive.writestr(zipfile.ZipInfo(f"{info}/RECORD", (2020, 1, 1, 0, 0, 0)), "\n".join(lines) + "\n")
+        archive.writestr(_entry(f"{info}/RECORD"), "\n".join(lines) + "\n")
     return path
+
+
+def _entry(file: str) -> zipfile.ZipInfo:
+    entry = zipfile.ZipInfo(file, (2020, 1, 1, 0, 0, 0))
+    entry.external_attr = (0o755 if "/scripts/" in file else 0o644) << 16
+    return entry
 
 
 def _digest(text: str) -> str:

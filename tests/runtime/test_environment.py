@@ -116,7 +116,7 @@ def test_without_room_an_image_is_mounted_from_shared_storage(
 def test_what_has_to_know_its_place_is_finished_there_once(
     folder: Path, tmp_path: Path, surroundings: dict[str, str]
 ) -> None:
-    finish = ["-c", "import os; open('places', 'a').write(os.getcwd() + chr(10))"]
+    finish = ["bin/python", "-c", "import os; open('places', 'a').write(os.getcwd() + chr(10))"]
     archive = make_tar(folder, tmp_path / "key.archive")
     first = board(surroundings, archive, "unpack", finish=finish)
     second = board(surroundings, archive, "unpack", finish=finish)
@@ -130,7 +130,7 @@ def test_what_has_to_know_its_place_is_finished_there_once(
 def test_a_finish_that_fails_is_named(folder: Path, tmp_path: Path, surroundings: dict[str, str]) -> None:
     archive = make_tar(folder, tmp_path / "key.archive")
     with pytest.raises(StagingError, match="no prefix to mend"):
-        board(surroundings, archive, "unpack", finish=["-c", "raise SystemExit('no prefix to mend')"])
+        board(surroundings, archive, "unpack", finish=["bin/python", "-c", "raise SystemExit('no prefix to mend')"])
 
 
 def test_a_node_without_its_python_says_which(folder: Path, tmp_path: Path) -> None:

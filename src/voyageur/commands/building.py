@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from voyageur.commands import session
-from voyageur.commands.env.setting import Setting
+from voyageur.commands.env.setting import Setting, setting_of
 from voyageur.commands.environments import Provision
 from voyageur.env.lock import key_of
+from voyageur.errors import SpecError
 from voyageur.show.output import aside
 from voyageur.site.facts import Welcome
 
 if TYPE_CHECKING:
+    from voyageur.commands.options import Wish
     from voyageur.env.model import Built
     from voyageur.workshop.making import Order
 
@@ -21,6 +24,40 @@ def builds_here(setting: Setting) -> bool:
     site = setting.site
     inside_a_job = "SLURM_JOB_ID" in session.environment()
     return site.engine == "local" or inside_a_job or site.conduct.login_builds in (Welcome.FINE, Welcome.UNKNOWN)
+
+
+def make_what_is_missing(wish: Wish, site_name: str | None = None) -> None:
+    """Before a run is planned. Where the site wants builds in a job, it is for the user to submit one."""
+    from voyageur.commands.environments import environment_for
+    from voyageur.commands.planning import read_wish
+
+    spec = read_wish(wish, site_name)
+    if not spec.env.requirements and not any(spec.project.root.glob("voyageur*.lock")):
+        return
+    setting = setting_of(spec)
+    provision = environment_for(spec, setting.site, setting.scratch)
+    if not provision.missing or not session.is_here(setting.site):
+        return
+    if not builds_here(setting):
+        facts = [f"{setting.site.name} wants builds in a job, and not where people log in"]
+        raise SpecError(provision.missing, facts=facts, hint=f"`{provision.hint}`")
+    if provision.stale and provision.lock_file:
+        raise SpecError(provision.missing, facts=[str(provision.lock_file)], hint=f"`{provision.hint}` makes it anew")
+    _make_both(setting, provision)
+
+
+def _make_both(setting: Setting, provision: Provision) -> None:
+    from voyageur.commands.environments import environment_for
+    from voyageur.commands.locking import make_lock, write_lock
+
+    if provision.stale:
+        path = write_lock(setting, make_lock(setting).lock)
+        aside(f"{provision.missing}: {path.name} is written")
+        provision = environment_for(setting.spec, setting.site, setting.scratch)
+    if not provision.built:
+        assert provision.lock
+        aside(f"{provision.missing}: it is made now, once, with {len(provision.lock.packages)} packages")
+        build_here(setting, provision, tell=lambda _: None)
 
 
 def order_for(setting: Setting, provision: Provision, *, with_uv: bool = True) -> Order:
@@ -45,7 +82,14 @@ def order_for(setting: Setting, provision: Provision, *, with_uv: bool = True) -
     )
 
 
-def build_here(setting: Setting, provision: Provision, *, again: bool = False, with_uv: bool = True) -> Built:
+def build_here(
+    setting: Setting,
+    provision: Provision,
+    *,
+    again: bool = False,
+    with_uv: bool = True,
+    tell: Callable[[str], None] = aside,
+) -> Built:
     from voyageur.workshop.making import make
 
-    return make(order_for(setting, provision, with_uv=with_uv), session.environment(), aside, again=again)
+    return make(order_for(setting, provision, with_uv=with_uv), session.environment(), tell, again=again)

@@ -63,7 +63,7 @@ def environment_for(spec: Spec, site: Site, scratch: str) -> Provision:
     built = find_built(environments_folder(scratch), key)
     if built is None:
         return _with(wanted, missing=f"what {file.name} says is not built yet", hint=f"voy env build{on}", key=key)
-    if session.is_here(site) and not os.path.exists(built.base):
+    if built.base and session.is_here(site) and not os.path.exists(built.base):
         missing = f"the Python that the environment stands on is gone: {built.base}"
         return _with(wanted, missing=missing, hint=f"voy env build --again{on}", key=key)
     return _with(wanted, built=built, key=key)

@@ -3,35 +3,59 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from voyageur.commands import session
 from voyageur.commands.env.setting import Setting, work_folder
-from voyageur.commands.environments import lock_site
+from voyageur.commands.environments import lock_site, read_lock
 from voyageur.env.lock import Lock, lock_name, lock_text
 from voyageur.errors import SpecError
 from voyageur.runtime.folder import write_atomically
 
-USUAL = ("requirements.txt", "pyproject.toml")
+if TYPE_CHECKING:
+    from voyageur.env.pinned import Pinned
+    from voyageur.workshop.locking import Locked
+
+# A lock of another tool says more than what it was made from.
+USUAL = (
+    "uv.lock",
+    "poetry.lock",
+    "pylock.toml",
+    "Pipfile.lock",
+    "requirements.txt",
+    "pyproject.toml",
+    "Pipfile",
+    "environment.yml",
+    "environment.yaml",
+)
 
 
-def make_lock(setting: Setting, *, with_uv: bool = True) -> Lock:
+def make_lock(setting: Setting, *, download: bool = False, relax: bool = False) -> Locked:
+    """Raises SpecError; of a wheelhouse with the nearest version that it has."""
+    from voyageur.env.sources import python_of
     from voyageur.show.output import aside
     from voyageur.workshop.locking import Ask, lock_project
     from voyageur.workshop.python import find_python
     from voyageur.workshop.shell import open_shell
 
-    spec, site = setting.spec, setting.site
+    spec, site, names = setting.spec, setting.site, source_names(setting)
+    pins, pinned_by = _pins_from_elsewhere(setting)
     ask = Ask(
         root=setting.root,
-        names=source_names(setting),
+        names=names,
+        title=site.name,
         modules=setting.modules,
         site=lock_site(site),
         wheels=spec.env.wheels,
-        with_uv=with_uv,
+        wheelhouse=site.software.wheelhouse,
+        download=download,
+        relax=relax,
+        pins=pins,
+        pinned_by=pinned_by,
     )
     with work_folder() as work:
         shell = open_shell(setting.modules, site.software.purge, session.environment(), work)
-        python = find_python(shell, spec.env.python)
+        python = find_python(shell, spec.env.python or python_of(setting.root, names) or None)
         return lock_project(shell, python, ask, aside)
 
 
@@ -47,6 +71,17 @@ def source_names(setting: Setting) -> tuple[str, ...]:
             hint='write a requirements.txt, or name another file: `requirements = "FILE"` below [env] in voyageur.toml',
         )
     return (found,)
+
+
+def _pins_from_elsewhere(setting: Setting) -> tuple[tuple[Pinned, ...], str]:
+    """On a cluster with a wheelhouse, the versions of the lock that holds anywhere else."""
+    from voyageur.env.pinned import Pinned
+
+    file = setting.root / lock_name("")
+    if not setting.site.software.wheelhouse or not file.is_file():
+        return (), ""
+    _, lock = read_lock(file)
+    return tuple(Pinned(name=one.name, version=one.version) for one in lock.packages), file.name
 
 
 def write_lock(setting: Setting, lock: Lock) -> Path:

@@ -81,7 +81,7 @@ def plan_of(wished: Wished, spec: Spec | None = None) -> Planned:
 
 
 def wished_from(wish: Wish, site_name: str | None = None) -> Wished:
-    spec = _read(wish, site_name)
+    spec = read_wish(wish, site_name)
     ignored = ignored_rules(wish, spec)
     identity = draw_identity(slug_for(spec))
     check_site_name(spec)
@@ -118,7 +118,7 @@ def _with_environment(spec: Spec, site: Site, around: Surroundings) -> tuple[Sur
     return replace(around, environment=found.built), ()
 
 
-def _read(wish: Wish, site_name: str | None) -> Spec:
+def read_wish(wish: Wish, site_name: str | None = None) -> Spec:
     flags = dict(wish.flags)
     if site_name:
         flags["site"] = Given(site_name, "voy run")

@@ -36,6 +36,7 @@ def _cancel(runs: Runs, engine: Engine, run: Run) -> None:
 def command(**typed: Any) -> None:
     """Run a command on this machine, from the same script, and wait for it."""
     from voyageur.commands import session
+    from voyageur.commands.building import make_what_is_missing
     from voyageur.commands.following import follow
     from voyageur.commands.judging import refuse_errors, warn
     from voyageur.commands.planning import make_run, plan_from
@@ -45,6 +46,7 @@ def command(**typed: Any) -> None:
     wish = Wish(**typed)
     if (asked := wish.flags.get("site")) and asked.value != "local":
         raise SpecError("`voy run` runs on this machine", hint=f"`voy submit --on {asked.value}` submits it there")
+    make_what_is_missing(wish, site_name="local")
     planned = plan_from(wish, site_name="local")
     refuse_errors(planned.findings, planned.site)
     for note in planned.plan.notes:

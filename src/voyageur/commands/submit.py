@@ -18,12 +18,15 @@ from voyageur.show.output import aside, emit, emit_json
 def command(as_json: bool, shape: str | None, **typed: Any) -> None:
     """Submit a command to Slurm; prints the run's id and returns at once."""
     from voyageur.commands import etiquette, session
+    from voyageur.commands.building import make_what_is_missing
     from voyageur.commands.judging import refuse_errors, warn
     from voyageur.commands.planning import make_run
     from voyageur.commands.shaping import planned_as
     from voyageur.record import State, Verdict
 
-    planned = planned_as(Wish(**typed), shape)
+    wish = Wish(**typed)
+    make_what_is_missing(wish)
+    planned = planned_as(wish, shape)
     refuse_errors(planned.findings, planned.site)
     session.check_can_submit(planned.site)
     etiquette.pause_before_submit(planned.site)

@@ -44,7 +44,11 @@ class Package(Struct, frozen=True, kw_only=True):
 
 
 class Lock(Struct, frozen=True, kw_only=True):
-    """`wanted` are the packages that were asked for; the others came with them. `site` is empty where any will do."""
+    """`wanted` are the packages that were asked for; the others came with them. `site` is empty where any will do.
+
+    One that is taken `as_is`, a virtual environment or a packed one of conda, has no packages with files, but `holds`
+    some.
+    """
 
     target: Target
     packages: tuple[Package, ...]
@@ -53,6 +57,8 @@ class Lock(Struct, frozen=True, kw_only=True):
     modules: tuple[str, ...] = ()
     site: str = ""
     by: str = ""
+    as_is: str = ""
+    holds: tuple[str, ...] = ()
 
 
 def lock_name(site: str) -> str:
@@ -61,8 +67,9 @@ def lock_name(site: str) -> str:
 
 def key_of(lock: Lock, form: str = "auto") -> str:
     """One name for everything that an environment is made from. Where the files came from is no part of it."""
-    made_of = [LINES, lock.target.python, lock.target.machine, lock.modules, form]
+    made_of: list[object] = [LINES, lock.target.python, lock.target.machine, lock.modules, form]
     made_of += sorted((package.name, package.version, package.sha256) for package in lock.packages)
+    made_of += [lock.as_is, lock.holds, lock.sources] if lock.as_is else []
     import hashlib  # loads OpenSSL
 
     return hashlib.sha256(msgspec.json.encode(made_of)).hexdigest()[:24]
@@ -93,6 +100,8 @@ def _about(lock: Lock) -> Iterator[tuple[str, str]]:
     yield from (("made from", f"{source.name} sha256:{source.sha256}") for source in lock.sources)
     yield "wanted", " ".join(lock.wanted)
     yield "resolved by", lock.by
+    yield "as it is", lock.as_is
+    yield from (("holds", one) for one in lock.holds)
 
 
 def _entry(package: Package) -> Iterator[str]:
@@ -118,6 +127,8 @@ def lock_from(text: str) -> Lock:
         modules=_words(about, "modules"),
         site=_only(about, "site"),
         by=_only(about, "resolved by"),
+        as_is=_only(about, "as it is"),
+        holds=tuple(about.get("holds", ())),
     )
 
 

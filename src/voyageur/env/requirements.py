@@ -72,8 +72,14 @@ class Requirements(Struct, frozen=True, kw_only=True):
     files: tuple[str, ...] = ()
 
 
-class NoFile(OSError):
-    """A file that is named is not there: `args` are it and who named it."""
+class NoFile(Exception):
+    """A file cannot be read; who named it, and why."""
+
+    def __init__(self, name: str, by: str, why: str) -> None:
+        super().__init__(name)
+        self.name = name
+        self.by = by
+        self.why = why
 
 
 def requirement(text: str, file: str = "", line: int = 0) -> Requirement:

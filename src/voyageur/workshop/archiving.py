@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import subprocess
@@ -22,6 +23,7 @@ IMAGE = "squashfs image"
 class Contents(Struct, frozen=True, kw_only=True):
     files: int
     size: int
+    programs: tuple[str, ...]
 
 
 def form_for(wish: str) -> Form:
@@ -37,24 +39,46 @@ def form_for(wish: str) -> Form:
 
 def contents_of(folder: Path) -> Contents:
     sizes = [path.lstat().st_size for path, _ in _members(folder) if not path.is_symlink() and path.is_file()]
-    return Contents(files=len(sizes), size=sum(sizes))
+    programs = sorted(path.name for path in (folder / "bin").iterdir() if os.access(path, os.X_OK))
+    return Contents(files=len(sizes), size=sum(sizes), programs=tuple(programs))
 
 
 def archive(folder: Path, form: Form, path: Path) -> None:
     """Whole and on the disk when it returns. Raises RunError."""
-    try:
+    with _told(path):
         if form is Form.TAR:
             _tar(folder, path)
         else:
             _image(folder, path)
-        descriptor = os.open(path, os.O_RDONLY)
-        os.fsync(descriptor)
-        os.close(descriptor)
+        _sync(path)
+
+
+def move_beside(path: Path, target: Path) -> Path:
+    """To another disk, whole and written."""
+    with _told(target):
+        shutil.copyfile(path, target)
+        _sync(target)
+    path.unlink()
+    return target
+
+
+@contextlib.contextmanager
+def _told(path: Path) -> Iterator[None]:
+    try:
+        yield
     except OSError as problem:
+        path.unlink(missing_ok=True)
         facts = [f"{path.parent}: {problem.strerror or problem}"]
-        raise RunError(
-            "the environment could not be written", facts=facts, hint="make room there; `voy quota` tells"
-        ) from None
+        hint = "make room there; `voy quota` tells how full it is"
+        raise RunError("the environment could not be written", facts=facts, hint=hint) from None
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _tar(folder: Path, path: Path) -> None:

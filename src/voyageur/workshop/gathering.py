@@ -88,7 +88,7 @@ def _found(package: Package, shelf: Shelf) -> Path:
         if path == cached:
             path.unlink(missing_ok=True)
     if is_remote:
-        return _downloaded(package, cached)
+        return fetch(package, cached)
     if wrong:
         raise _not_the_same(package, wrong)
     hint = "`voy env lock` finds what there is here"
@@ -111,11 +111,12 @@ def digest_of(path: Path) -> str:
 # ── the network ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _downloaded(package: Package, cached: Path) -> Path:
+def fetch(package: Package, cached: Path) -> Path:
+    """It has its name only when it is whole, and what the package says."""
     cached.parent.mkdir(parents=True, exist_ok=True)
     part = cached.with_name(f".{cached.name}.{secrets.token_hex(4)}")
     try:
-        digest = _fetch(package, part)
+        digest = _copied(package, part)
         if digest != package.sha256:
             raise _not_the_same(package, [f"{package.origin} has sha256 {digest}"])
         os.rename(part, cached)
@@ -124,16 +125,20 @@ def _downloaded(package: Package, cached: Path) -> Path:
     return cached
 
 
-def _fetch(package: Package, path: Path) -> str:
+def _copied(package: Package, path: Path) -> str:
     digest = hashlib.sha256()
     try:
-        with open_url(package.origin) as answer, open(path, "wb") as file:
+        with open_url(_address(package.origin)) as answer, open(path, "wb") as file:
             while block := answer.read(_BLOCK):
                 file.write(block)
                 digest.update(block)
     except OSError as problem:  # URLError is one, and so is a full disk
         raise _not_fetched(package, problem, path) from None
     return digest.hexdigest()
+
+
+def _address(origin: str) -> str:
+    return origin if "://" in origin else f"file://{urllib.request.pathname2url(origin)}"
 
 
 def open_url(address: str) -> addinfourl:

@@ -74,6 +74,10 @@ def lay_out(folder: Path, python: Python) -> None:
     """What `python -m venv --without-pip` makes, less what names its place."""
     packages_folder(folder, python).mkdir(parents=True)
     (folder / "bin").mkdir()
+    lay_out_scripts(folder, python)
+
+
+def lay_out_scripts(folder: Path, python: Python) -> None:
     os.symlink("lib", folder / "lib64")
     os.symlink(python.base, folder / "bin" / "python")
     for name in ("python3", f"python{python.target.python}"):
@@ -140,16 +144,21 @@ def set_free(folder: Path, python: Python) -> None:
     """Scripts find their Python beside themselves; nothing names the folder that it was made in."""
     for name in _LITTER:
         _remove(folder / name)
-    for script in sorted((folder / "bin").iterdir()):
-        if _OTHER_ACTIVATIONS.fullmatch(script.name):
-            script.unlink()
-        elif script.is_file() and not script.is_symlink():
-            _free_script(script, folder)
-    (folder / "bin" / "activate").write_text(_ACTIVATE, encoding="utf-8")
+    free_scripts(folder, folder)
     _write_configuration(folder, python)
     for record in sorted(packages_folder(folder, python).glob("*.dist-info/RECORD")):
         (record.parent / "uv_cache.json").unlink(missing_ok=True)
         _mend_record(record)
+
+
+def free_scripts(folder: Path, made_in: Path) -> None:
+    """Of the place they were made in."""
+    for script in sorted((folder / "bin").iterdir()):
+        if _OTHER_ACTIVATIONS.fullmatch(script.name):
+            script.unlink()
+        elif script.is_file() and not script.is_symlink():
+            _free_script(script, made_in)
+    (folder / "bin" / "activate").write_text(_ACTIVATE, encoding="utf-8")
 
 
 def _remove(path: Path) -> None:

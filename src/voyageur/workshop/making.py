@@ -9,24 +9,26 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 from msgspec import Struct
 
 from voyageur.env.lock import Lock
-from voyageur.env.model import Built
+from voyageur.env.model import Built, Form
 from voyageur.env.store import find_built, write_record
 from voyageur.env.wheel import Target
 from voyageur.errors import RunError, SpecError
 from voyageur.runtime.staging.sums import SUFFIX, write_sums
 from voyageur.units import Size
-from voyageur.workshop.archiving import archive, contents_of, form_for
+from voyageur.workshop.archiving import Contents, archive, contents_of, form_for, move_beside
 from voyageur.workshop.claim import Claim, held
 from voyageur.workshop.gathering import Shelf, gather, volume_of
 from voyageur.workshop.installing import compile_all, install, lay_out, names_of_place, set_free
 from voyageur.workshop.python import Python, find_python
 from voyageur.workshop.shell import Shell, open_shell
-from voyageur.workshop.trying import Tried, try_out
+from voyageur.workshop.trying import try_out
+from voyageur.workshop.whole import CONDA, VIRTUALENV, copy_virtualenv, finish, unpack_conda
 
 _MAKING = ".making-"
 _SPARE = 1.3  # compiled modules, and what a disk rounds up
@@ -139,34 +141,74 @@ def fast_folder(environment: Mapping[str, str]) -> str:
 def _made_in(work: Path, order: Order, environment: Mapping[str, str], claim: Claim, log: _Log) -> Built:
     lock = order.lock
     shell = open_shell(lock.modules, order.purge, environment, work)
+    folder, moved = work / "made-here" / "environment", work / "elsewhere" / "moved"
+    folder.parent.mkdir()
+    moved.parent.mkdir()
+    if lock.as_is == CONDA:
+        return _of_conda(shell, order, folder, moved, claim, log)
     python = find_python(shell, order.python or lock.target.python)
     check_target(lock.target, python.target)
     log.step(f"Python {python.version} ({python.base})")
-    shelf = Shelf(root=Path(order.root), cache=Path(order.cache), folders=order.folders)
-    files = gather(lock.packages, python.target, shelf)
-    volume = volume_of(files)
-    check_room(work, volume.files, int(volume.size.bytes * _SPARE))
-    log.step(f"{len(files)} packages, {volume.files:,} files, {volume.size}: as the lock says")
-    folder, moved = work / "made-here" / "environment", work / "elsewhere" / "moved"
-    folder.parent.mkdir()
-    lay_out(folder, python)
-    tool = install(shell, python, lock, files, folder, order.with_uv)
-    log.step(f"installed by {tool}")
+    if lock.as_is == VIRTUALENV:
+        copy_virtualenv(Path(order.root) / lock.sources[0].name, folder, python)
+    else:
+        _install(shell, python, order, folder, log)
     set_free(folder, python)
     compile_all(shell, python, folder)
     if named := names_of_place(folder):
         log.note(f"these name the folder that they were made in: {', '.join(named)}")
-    moved.parent.mkdir()
     folder.rename(moved)
-    tried = _tried(shell, moved, lock)
+    imports = _try(shell, moved, lock, log)
+    return _put_away(order, Standing(python.version, python.base, imports), moved, claim, log)
+
+
+def _install(shell: Shell, python: Python, order: Order, folder: Path, log: _Log) -> None:
+    shelf = Shelf(root=Path(order.root), cache=Path(order.cache), folders=order.folders)
+    files = gather(order.lock.packages, python.target, shelf)
+    volume = volume_of(files)
+    check_room(shell.tmp, volume.files, int(volume.size.bytes * _SPARE))
+    log.step(f"{len(files)} packages, {volume.files:,} files, {volume.size}: as the lock says")
+    lay_out(folder, python)
+    tool = install(shell, python, order.lock, files, folder, order.with_uv)
+    log.step(f"installed by {tool}")
+
+
+def _of_conda(shell: Shell, order: Order, folder: Path, moved: Path, claim: Claim, log: _Log) -> Built:
+    """Its bytes are put away before it is set up: it is set up for the place where it lies."""
+    packed = Path(order.root) / order.lock.sources[0].name
+    if order.form == Form.IMAGE.value:
+        raise SpecError(
+            "a packed environment of conda has to be set up where it lies, so it cannot be an image",
+            facts=['env.form = "squashfs"'],
+            hint='`env.form = "tar"`, or leave it out',
+        )
+    words = unpack_conda(shell, packed, folder)
+    tar = shell.tmp / "packed.tar"
+    archive(folder, Form.TAR, tar)
+    folder.rename(moved)
+    finish(shell, moved, words)
+    imports = _try(shell, moved, order.lock, log)
+    version = next((one.partition("==")[2] for one in order.lock.holds if one.startswith("python==")), "")
+    contents = contents_of(moved)
+    return _publish(order, Standing(version, "", imports, words), tar, Form.TAR, contents, claim, log)
+
+
+class Standing(NamedTuple):
+    """What it stands on, what it brings, and what has to be done where it is unpacked."""
+
+    version: str
+    base: str
+    imports: tuple[str, ...]
+    finish: tuple[str, ...] = ()
+
+
+def _try(shell: Shell, folder: Path, lock: Lock, log: _Log) -> tuple[str, ...]:
+    """What can be imported from it."""
+    tried = try_out(shell, folder, lock.wanted, [package.name for package in lock.packages])
     log.step(f"tried from another place: {', '.join(tried.modules) or 'it starts'}")
     for note in tried.notes:
         log.step(f"note: {note}")
-    return _put_away(order, python, moved, tried, claim, log)
-
-
-def _tried(shell: Shell, folder: Path, lock: Lock) -> Tried:
-    return try_out(shell, folder, lock.wanted, [package.name for package in lock.packages])
+    return tried.imports
 
 
 def check_target(locked: Target, here: Target) -> None:
@@ -193,19 +235,28 @@ def check_room(folder: Path, files: int, size: int) -> None:
         )
 
 
-def _put_away(order: Order, python: Python, made: Path, tried: Tried, claim: Claim, log: _Log) -> Built:
-    """The record comes last: what has one is whole."""
-    folder, form = Path(order.folder), form_for(order.form)
+def _put_away(order: Order, standing: Standing, made: Path, claim: Claim, log: _Log) -> Built:
+    form = form_for(order.form)
     contents = contents_of(made)
-    name = f"{order.key}.{form.value}"
-    temporary, final = folder / f"{_MAKING}{name}", folder / name
-    archive(made, form, temporary)
+    packed = Path(order.folder) / f"{_MAKING}{order.key}.{form.value}"
+    archive(made, form, packed)
+    return _publish(order, standing, packed, form, contents, claim, log)
+
+
+def _publish(
+    order: Order, standing: Standing, packed: Path, form: Form, contents: Contents, claim: Claim, log: _Log
+) -> Built:
+    """The record comes last: what has one is whole."""
+    folder = Path(order.folder)
+    final = folder / f"{order.key}.{form.value}"
+    if packed.parent != folder:
+        packed = move_beside(packed, folder / f"{_MAKING}{final.name}")
     if not claim.is_ours():
-        temporary.unlink(missing_ok=True)
+        packed.unlink(missing_ok=True)
         raise RunError(
             "another build has taken over, because this one showed no life", hint="`voy env show` tells what came of it"
         )
-    os.rename(temporary, final)
+    os.rename(packed, final)
     sums = write_sums(str(final))
     built = Built(
         key=order.key,
@@ -215,15 +266,16 @@ def _put_away(order: Order, python: Python, made: Path, tried: Tried, claim: Cla
         size=Size(sums.size),
         unpacked=Size(contents.size),
         files=contents.files,
-        python=python.version,
-        base=python.base,
+        python=standing.version,
+        base=standing.base,
         modules=order.lock.modules,
-        packages=tuple(str(package) for package in order.lock.packages),
+        packages=tuple(str(package) for package in order.lock.packages) or order.lock.holds,
         site=order.site,
         source=order.source,
-        programs=tuple(sorted(path.name for path in (made / "bin").iterdir() if os.access(path, os.X_OK))),
-        imports=tried.imports,
+        programs=contents.programs,
+        imports=standing.imports,
         made=round(time.time(), 3),
+        finish=standing.finish,
     )
     write_record(folder, built)
     log.step(f"{final}: {built.size}, {built.files:,} files")

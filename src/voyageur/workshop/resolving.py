@@ -21,6 +21,7 @@ from voyageur.env.tools import (
 )
 from voyageur.env.wheel import plain_name, wheel_from, why_not
 from voyageur.errors import RunError, SpecError
+from voyageur.workshop.installing import lay_out
 from voyageur.workshop.python import Python, find_pip, find_uv
 from voyageur.workshop.shell import Shell
 
@@ -47,14 +48,16 @@ class Unresolved(SpecError):
         self.trouble = trouble
 
 
-def resolve(shell: Shell, python: Python, wish: Wish, *, with_uv: bool = True) -> Resolved:
-    """Raises Unresolved."""
+def resolve(
+    shell: Shell, python: Python, wish: Wish, *, with_uv: bool = True, beside_modules: bool = False
+) -> Resolved:
+    """`beside_modules`: what they bring need not be found; only pip sees that. Raises Unresolved."""
     wanted, constraints = shell.tmp / "wanted.txt", shell.tmp / "constraints.txt"
     wanted.write_text("".join(f"{line}\n" for line in wish.wanted), encoding="utf-8")
     constraints.write_text("".join(f"{line}\n" for line in wish.constraints), encoding="utf-8")
-    uv = find_uv(shell) if with_uv else None
+    uv = find_uv(shell) if with_uv and not beside_modules else None
     try:
-        found = _by_uv(shell, python, wish, uv) if uv else _by_pip(shell, python, wish)
+        found = _by_uv(shell, python, wish, uv) if uv else _by_pip(shell, python, wish, beside_modules)
     except NoWheel as problem:
         raise no_wheel(problem, python) from None
     return found
@@ -85,12 +88,15 @@ def _is_too_old(errors: str) -> bool:
     return "unexpected argument" in errors or "invalid value 'pylock.toml'" in errors
 
 
-def _by_pip(shell: Shell, python: Python, wish: Wish) -> Resolved:
+def _by_pip(shell: Shell, python: Python, wish: Wish, beside_modules: bool = False) -> Resolved:
     tmp, report = shell.tmp, shell.tmp / "report.json"
     pip = find_pip(shell, python)
     if pip is None:
         raise _no_tool(python)
-    at = pip if pip[0] == python.base else [*pip, "--python", python.base]
+    empty = tmp / "empty"
+    if not empty.exists():
+        lay_out(empty, python)
+    at = [*pip, "--python", str(empty / "bin" / "python")]
     argv = pip_resolve_argv(
         at,
         str(tmp / "wanted.txt"),
@@ -100,6 +106,8 @@ def _by_pip(shell: Shell, python: Python, wish: Wish) -> Resolved:
         str(tmp / "cache"),
         wish.alone,
     )
+    if beside_modules:
+        argv.remove("--ignore-installed")
     # Its own files would add places to those that are told.
     answer = shell.run(argv, patience=_PATIENCE, PIP_CONFIG_FILE=os.devnull, PIP_FIND_LINKS="", PIP_NO_INDEX="")
     if not answer.ok:
@@ -140,7 +148,7 @@ def _words_for(trouble: Trouble, python: Python) -> tuple[str, str]:
     if trouble.kind == "version":
         return f"no version of {package or 'a package'} will do", "change the version that is asked for"
     if trouble.kind == "wheel":
-        what = f"{package} has no wheel for Python {python.target.python} on {python.target}"
+        what = f"{name} has no wheel for Python {python.target.python} on {python.target}"
         return what, f"ask for another version, or for another Python with `env.python`; {own}"
     if trouble.kind == "conflict":
         return "these packages do not go together", "loosen one of the versions that are asked for"

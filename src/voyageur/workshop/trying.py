@@ -51,7 +51,8 @@ class Tried(Struct, frozen=True, kw_only=True):
 def try_out(shell: Shell, folder: Path, wanted: Sequence[str], packages: Sequence[str]) -> Tried:
     """All packages are there; what was asked for imports. Raises RunError with the name of the one that does not."""
     python = str(folder / "bin" / "python")
-    answer = shell.run([python, "-I", "-c", _MODULES], patience=_PATIENCE)
+    shell = replace(shell, tmp=_nowhere(folder))
+    answer = shell.run([python, "-s", "-c", _MODULES], patience=_PATIENCE)
     lines = [line for line in answer.output.splitlines() if line.startswith("voyageur: ")]
     if not answer.ok or not lines:
         facts = answer.all.splitlines()[-4:]
@@ -65,14 +66,21 @@ def try_out(shell: Shell, folder: Path, wanted: Sequence[str], packages: Sequenc
     return replace(tried, imports=tuple(sorted({top for tops in found.values() for top in tops})))
 
 
+def _nowhere(folder: Path) -> Path:
+    """An empty folder to stand in: what lies in the working folder can be imported, too."""
+    empty = folder.parent / "nowhere"
+    empty.mkdir(exist_ok=True)
+    return empty
+
+
 def _imported(shell: Shell, python: str, pairs: Sequence[tuple[str, str]]) -> Tried:
     """All in one process; each by itself only when that one fails."""
     modules = tuple(dict.fromkeys(top for _, top in pairs))
-    if not modules or shell.run([python, "-I", "-c", _IMPORT, *modules], patience=_PATIENCE).ok:
+    if not modules or shell.run([python, "-s", "-c", _IMPORT, *modules], patience=_PATIENCE).ok:
         return Tried(modules=modules)
     notes = []
     for name, module in pairs:
-        answer = shell.run([python, "-I", "-c", _IMPORT, module], patience=_PATIENCE)
+        answer = shell.run([python, "-s", "-c", _IMPORT, module], patience=_PATIENCE)
         if answer.ok:
             continue
         lines = [line.strip() for line in answer.errors.splitlines() if line.strip()]

@@ -59,7 +59,6 @@ class Setting(Struct, frozen=True, kw_only=True):
 
 
 def setting_for(site_name: str | None) -> Setting:
-    from voyageur.commands.checking import check_site_name
     from voyageur.commands.planning import folder_typed_in
     from voyageur.spec import read_spec
 
@@ -71,9 +70,24 @@ def setting_for(site_name: str | None) -> Setting:
         user_file=places.user_file(environment),
         usual_site=session.usual_site(),
     )
+    return setting_of(spec)
+
+
+def setting_of(spec: Spec) -> Setting:
+    from voyageur.commands.checking import check_site_name
+
     check_site_name(spec)
-    site = session.choose_site(spec.site)
+    site = site_unasked(spec.site or session.usual_site())
     return Setting(spec=spec, site=site, scratch=scratch_for(spec, site))
+
+
+def site_unasked(name: str) -> Site:
+    """What is known of it without its Slurm: environments are made also when that is down."""
+    from voyageur.site import load_profile
+
+    if name in ("local", "slurm"):
+        return Site(name=name, engine=name, title=name)
+    return load_profile(name, session.own_profiles())
 
 
 def scratch_for(spec: Spec, site: Site) -> str:

@@ -144,7 +144,7 @@ class Stage:
     def _finish_in_place(self, found: Look) -> None:
         """A packed conda environment learns where it is, and may not be moved afterwards."""
         folder = os.path.join(self._unpacked, unpacked_name(found.path))
-        words = [os.path.join(folder, "bin", "python"), *self._finish]
+        words = [os.path.join(folder, self._finish[0]), *self._finish[1:]]
         answer = subprocess.run(words, cwd=folder, capture_output=True, text=True, errors="replace", check=False)
         if answer.returncode != 0:
             raise Failed("%s: %s" % (" ".join(self._finish), answer.stderr.strip()[-300:]))
