@@ -15,6 +15,7 @@ from tests.testbed import start_bed
 
 from bench.data.packing import pack, pack_shared
 from bench.data.staging import stage
+from bench.env.starting import start
 from bench.programs import make_program
 from bench.records import make_runs
 from bench.timing import report, seconds, seconds_in_turn
@@ -149,6 +150,7 @@ BENCHES: dict[str, Callable[[Path], None]] = {
     "read": _read,
     "stage": stage,
     "training": _training,
+    "env": start,
 }
 
 

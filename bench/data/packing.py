@@ -38,7 +38,7 @@ def pack_shared(root: Path) -> None:
     files = root / "files"
     # libfuse lets the look-ups of one folder wait for each other, which no shared file system does: so many folders
     make_files(files, 2_000, 200)
-    with _slow(files, root) as remount:
+    with slow(files, root) as remount:
         ours, theirs = _in_turn(root / "shared", root, 3, remount)
         report("voy data pack, 2,000 files at 1 ms a call", ours, theirs, "GNU tar", "8x faster", 8 * ours <= theirs)
 
@@ -63,7 +63,7 @@ def _in_turn(files: Path, root: Path, times: int, prepare: Callable[[], object])
 
 
 @contextmanager
-def _slow(files: Path, root: Path) -> Iterator[Callable[[], object]]:
+def slow(files: Path, root: Path) -> Iterator[Callable[[], object]]:
     program, mount = root / "slowfs", root / "shared"
     flags = subprocess.run(["pkg-config", "--cflags", "--libs", "fuse3"], capture_output=True, text=True, check=True)
     source = Path(__file__).with_name("slowfs.c")

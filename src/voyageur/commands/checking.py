@@ -12,6 +12,7 @@ from voyageur.commands import session
 from voyageur.errors import SiteError, SpecError
 from voyageur.plan import Surroundings
 from voyageur.plan.environment import decide_activation
+from voyageur.plan.packages import decide_environment, is_made_in_job
 from voyageur.runtime.inherited import STANDARD_PATH, job_variables
 from voyageur.site import Site, profile_names
 from voyageur.snapshot import Package
@@ -76,8 +77,13 @@ def _no_such_command(spec: Spec, around: Surroundings) -> SpecError:
 
 
 def _venv_has(spec: Spec, around: Surroundings, program: str) -> bool:
-    """The virtual environment that the job activates brings its own programs, whatever this shell has."""
-    activate = decide_activation(spec, around).value
+    """The environment that the job has brings its own programs, whatever this shell has."""
+    if is_made_in_job(spec):  # nobody knows which, before it is made
+        return True
+    environment = decide_environment(spec, around)
+    if environment.value:
+        return program in environment.value.programs
+    activate = decide_activation(spec, around, environment).value
     return activate is not None and os.access(Path(activate).parent / program, os.X_OK)
 
 

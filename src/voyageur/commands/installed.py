@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 from voyageur.commands import session
+from voyageur.env import Built
 from voyageur.errors import SpecError
 from voyageur.launch import Style, style_named
 from voyageur.plan import Plan
@@ -23,6 +24,9 @@ def check_installed(spec: Spec, site: Site, plan: Plan) -> None:
     style = style_named(plan.launch.value)
     if style is None or plan.modules.value or not session.is_here(site):
         return
+    if plan.environment.value:
+        _check_made(style, plan, plan.environment.value)
+        return
     folder = Path(plan.activate.value).parent if plan.activate.value else None
     for module in style.modules:
         python = _python(style, spec, site, plan, folder)
@@ -38,6 +42,17 @@ def check_installed(spec: Spec, site: Site, plan: Plan) -> None:
                 f"`{style.name}` needs the program `{program}`, and the run's environment has none",
                 facts=[str(folder)],
                 hint="install it there, or name the module that brings it in [env] modules",
+            )
+
+
+def _check_made(style: Style, plan: Plan, built: Built) -> None:
+    """What is in it was written down when it was made."""
+    for module in style.modules:
+        if built.imports and module.partition(".")[0] not in built.imports:
+            raise SpecError(
+                f"`{style.name}` needs the package `{module}`, and the run's environment has none",
+                facts=[f"{plan.launch.because}", f"the environment was made from {built.source}"],
+                hint=f"add {_PACKAGE.get(module, module)} to what it is made from, and `voy env lock`",
             )
 
 

@@ -91,12 +91,14 @@ def wished_of(spec: Spec, ignored: tuple[str, ...] = ()) -> Wished:
     site = session.choose_site(spec.site)
     around = surroundings(spec, site)
     around = replace(around, datasets=_datasets(spec, site, around, identity))
+    around, lacking = _with_environment(spec, site, around)
     package = gather(spec.project.root, spec.snapshot, _own_files(spec, around, identity))
     check_command(spec, site, around, package)
     notes = (
         *site_table_notes(spec),
         *path_notes(spec, site, around, session.environment()),
         *package.selection.notes,
+        *lacking,
     )
     return Wished(spec=spec, site=site, around=around, package=package, notes=notes, identity=identity, ignored=ignored)
 
@@ -107,6 +109,16 @@ def _datasets(spec: Spec, site: Site, around: Surroundings, identity: Identity) 
     from voyageur.commands.datasets import see
 
     return see(spec, folders_for(spec, around, identity).scratch, not session.is_here(site))
+
+
+def _with_environment(spec: Spec, site: Site, around: Surroundings) -> tuple[Surroundings, tuple[str, ...]]:
+    """The one that was made, and a note where one is asked for and not made yet."""
+    from voyageur.commands.environments import environment_for
+
+    found = environment_for(spec, site, around.scratch)
+    if found.missing:
+        return around, (f"{found.missing}: `{found.hint}`",)
+    return replace(around, environment=found.built), ()
 
 
 def read_wish(wish: Wish, site_name: str | None = None) -> Spec:

@@ -22,8 +22,8 @@ class Built(Struct, frozen=True, kw_only=True):
     It works wherever it is unpacked or mounted: its scripts find their Python beside themselves. `digest` is that of
     its sums (`runtime.staging.sums`), which stand beside it. `base` is the Python that it stands on, which each node
     must have; empty when it brings its own. `finish` is a command to run in it once where it was unpacked, as a packed
-    conda environment wants; one that has any cannot be mounted. `packages` are `name==version`. Sizes: of the file,
-    and of what comes out of it.
+    conda environment wants; one that has any cannot be mounted. `packages` are `name==version`, `programs` the names
+    in its `bin`, `imports` what Python can import from it. Sizes: of the file, and of what comes out of it.
     """
 
     key: str
@@ -40,4 +40,6 @@ class Built(Struct, frozen=True, kw_only=True):
     site: str
     source: str
     made: float
+    programs: tuple[str, ...] = ()
+    imports: tuple[str, ...] = ()
     finish: tuple[str, ...] = ()

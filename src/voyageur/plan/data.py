@@ -6,10 +6,12 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 
+from voyageur.env import Built, Form
 from voyageur.errors import SiteError, SpecError
 from voyageur.plan.model import Cargo, Choice, Seen, Shape, Surroundings
 from voyageur.plan.reasons import asked
 from voyageur.runtime.staging.look import ARCHIVES, COMPRESSED, FILE, FOLDER, PACK, READ_IN_PLACE, SQUASHFS, TAR, ZIP
+from voyageur.runtime.staging.wanted import ENVIRONMENT
 from voyageur.runtime.words import datasets_in
 from voyageur.site import Partition, Site
 from voyageur.site.facts import Medium
@@ -19,7 +21,7 @@ from voyageur.spec.keys import nearest
 from voyageur.units import Size
 
 UNKNOWN = "not looked at from here"
-_RESERVED = ("code", "mnt")
+_RESERVED = ("code", "mnt", ENVIRONMENT)
 
 
 def dataset_path(dataset: Dataset, scratch: PurePosixPath) -> str:
@@ -28,15 +30,22 @@ def dataset_path(dataset: Dataset, scratch: PurePosixPath) -> str:
 
 
 def decide_data(
-    spec: Spec, site: Site, partition: Partition | None, around: Surroundings, scratch: PurePosixPath, shape: Shape
+    spec: Spec,
+    site: Site,
+    partition: Partition | None,
+    around: Surroundings,
+    scratch: PurePosixPath,
+    shape: Shape,
+    environment: Built | None = None,
 ) -> tuple[Cargo, ...]:
+    """The environment has its room before them."""
     _check_names(spec)
     in_command = set(datasets_in(spec.command))
     decided = [
         _cargo(spec, name, dataset, dataset_path(dataset, scratch), around.datasets.get(name), name in in_command)
         for name, dataset in spec.data.items()
     ]
-    return tuple(_fitted(decided, site, partition, shape))
+    return tuple(_fitted(decided, site, partition, shape, _taken(environment, site, partition, shape)))
 
 
 def _check_names(spec: Spec) -> None:
@@ -49,6 +58,12 @@ def _check_names(spec: Spec) -> None:
                 hint=f"did you mean `{{data.{guess}}}`?" if guess else f"name its path under [data] as `{name}`",
             )
     for name, dataset in spec.data.items():
+        if name == ENVIRONMENT:
+            raise SpecError(
+                f"a dataset cannot be called `{ENVIRONMENT}`",
+                facts=[f"asked for by {spec.source('data')}", "the run's packages travel under that name"],
+                hint="choose another name under [data]",
+            )
         if dataset.at.split("/")[0] in _RESERVED or dataset.at.startswith(".voyageur"):
             raise SpecError(
                 f"`{dataset.at}` cannot be staged under its own path",
@@ -138,10 +153,27 @@ def _need(stage: str, seen: Seen | None) -> Size | None:
 # ── room ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _fitted(decided: Sequence[Cargo], site: Site, partition: Partition | None, shape: Shape) -> Iterator[Cargo]:
+def _taken(environment: Built | None, site: Site, partition: Partition | None, shape: Shape) -> int:
+    """By the environment. What is mounted can be mounted from shared storage, too; what is unpacked cannot."""
+    if environment is None:
+        return 0
+    unpacked = environment.unpacked.bytes if environment.form is Form.TAR else 0
+    need = environment.size.bytes + unpacked
+    room, where = _room(site, partition, shape)
+    if room and need > room.bytes and unpacked:
+        raise SiteError(
+            "the environment does not fit on a node's own disk",
+            facts=[f"it needs {Size(need)}, archive and contents together", where],
+            hint='make an image of it, which is mounted: `env.form = "squashfs"`, and `voy env build`',
+        )
+    return need
+
+
+def _fitted(
+    decided: Sequence[Cargo], site: Site, partition: Partition | None, shape: Shape, used: int
+) -> Iterator[Cargo]:
     """In their order, as long as there is room; what does not fit stays on shared storage."""
     room, where = _room(site, partition, shape)
-    used = 0
     for cargo in decided:
         need = cargo.need.bytes if cargo.need else 0
         if room is None or used + need <= room.bytes or not need:

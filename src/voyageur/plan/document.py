@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from voyageur.env import Built
 from voyageur.plan.model import Cargo, Chain, Choice, Plan
 from voyageur.units import Duration, Size
 
@@ -37,6 +38,7 @@ def document(plan: Plan) -> dict[str, Any]:
         "requeue": choice(plan.requeue),
         "modules": choice(plan.modules),
         "purge_modules": choice(plan.purge),
+        "environment": _environment(plan.environment),
         "activate": choice(plan.activate),
         "data": {cargo.name: _cargo(cargo) for cargo in plan.data},
         "results": choice(plan.results),
@@ -52,6 +54,14 @@ def document(plan: Plan) -> dict[str, Any]:
         "secrets": list(plan.secrets),
         "notes": list(plan.notes),
     }
+
+
+def _environment(made: Choice[Built | None]) -> dict[str, Any] | None:
+    """Exactly which one, so that it can be made again."""
+    if made.value is None:
+        return None
+    facts = msgspec.to_builtins(made.value)
+    return {**facts, "size": str(made.value.size), "unpacked": str(made.value.unpacked), "because": made.because}
 
 
 def _cargo(cargo: Cargo) -> dict[str, Any]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
+from voyageur.env import Built
 from voyageur.plan.chain import chain_exports
 from voyageur.plan.model import Cargo, Chain, Choice, Export, Folders, FrozenCode, Identity, Shape, Surroundings
+from voyageur.plan.packages import environment_exports, environment_wanted, is_made_in_job
 from voyageur.runtime import folder as run_folder
 from voyageur.runtime.staging.wanted import VARIABLE as STAGE
 from voyageur.runtime.staging.wanted import Wanted, in_words
@@ -41,11 +43,15 @@ def decide_purge(site: Site) -> Choice[bool]:
     return Choice(value=False, because=f"{site.name} keeps what it needs in modules that are loaded at login")
 
 
-def decide_activation(spec: Spec, around: Surroundings) -> Choice[str | None]:
+def decide_activation(spec: Spec, around: Surroundings, environment: Choice[Built | None]) -> Choice[str | None]:
     """The script to source, so that the job has the Python that the user has been working with."""
     if spec.env.venv:
         folder = spec.project.root / expand_home(spec.env.venv)
         return Choice(value=f"{folder}/bin/activate", because=f"asked for by {spec.source('env.venv')}")
+    if environment.value:
+        return Choice(value=None, because="the run's own environment comes to each node")
+    if is_made_in_job(spec):
+        return Choice(value=None, because="the run's own environment is made on each node")
     if around.active_venv:
         return Choice(value=f"{around.active_venv}/bin/activate", because="it was active when this was planned")
     if around.project_venv:
@@ -66,6 +72,7 @@ def decide_exports(
     experiment: str,
     launch: tuple[Export, ...],
     data: tuple[Cargo, ...] = (),
+    environment: Built | None = None,
     chain: Chain | None = None,
 ) -> tuple[Export, ...]:
     run = str(folders.run)
@@ -100,7 +107,8 @@ def decide_exports(
         Export(name="PYTHONUNBUFFERED", value="1", because="so that the log shows a line when it is written"),
     ]
     exports.extend(launch)
-    exports.extend(_staged(spec, folders, data))
+    exports.extend(_staged(spec, folders, data, environment))
+    exports.extend(environment_exports(spec, site, environment))
     exports.extend(chain_exports(spec, site, chain, identity))
     exports.extend(_of_the_site(spec, site, shape))
     if site.engine == "local":
@@ -119,9 +127,11 @@ def decide_exports(
     return (*exports, *asked)
 
 
-def _staged(spec: Spec, folders: Folders, data: tuple[Cargo, ...]) -> Iterator[Export]:
-    if data:
-        wanted = [Wanted(cargo.name, cargo.source, cargo.stage.value, cargo.at) for cargo in data]
+def _staged(spec: Spec, folders: Folders, data: tuple[Cargo, ...], environment: Built | None) -> Iterator[Export]:
+    wanted = [Wanted(cargo.name, cargo.source, cargo.stage.value, cargo.at) for cargo in data]
+    if environment:
+        wanted.insert(0, environment_wanted(environment))
+    if wanted:
         because = "what every node needs on its own disk, and how it comes there"
         yield Export(name=STAGE, value=in_words(wanted), because=because)
     if spec.results.save:

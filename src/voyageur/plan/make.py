@@ -24,6 +24,7 @@ from voyageur.plan.launch import (
 )
 from voyageur.plan.model import Choice, Folders, FrozenCode, Identity, Plan, Surroundings
 from voyageur.plan.notes import notes_on
+from voyageur.plan.packages import decide_environment
 from voyageur.plan.reasons import asked
 from voyageur.plan.shape import decide_shape
 from voyageur.site import Site, Status
@@ -72,7 +73,8 @@ def make_plan(
     partition = next((one for one in site.partitions if one.name == queue.place), None)
     account = decide_account(spec, site, around, partition, shape.gpus.value)
     cost = decide_cost(shape, site, queue.place, repeats=chain.pieces.value if chain else 1)
-    data = decide_data(spec, site, partition, around, folders.scratch, shape)
+    environment = decide_environment(spec, around)
+    data = decide_data(spec, site, partition, around, folders.scratch, shape, environment.value)
     warn, requeue = _warning(spec, shape.time.value), _requeue(spec)
     return Plan(
         identity=identity,
@@ -117,13 +119,15 @@ def make_plan(
             experiment=experiment_of(spec),
             launch=tuple(launch_exports(spec, site, style, wanted)),
             data=data,
+            environment=environment.value,
             chain=chain,
         ),
         data=data,
         results=_results(spec),
         modules=decide_modules(spec, site),
         purge=decide_purge(site),
-        activate=decide_activation(spec, around),
+        environment=environment,
+        activate=decide_activation(spec, around, environment),
         launch_words=launch_words(style, wanted, shape, gpu_flag(site, shape) if site.request.gpus_in_srun else ""),
         launcher=style.launcher(wanted),
         secrets=spec.env.secrets,

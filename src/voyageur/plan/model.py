@@ -8,6 +8,7 @@ from typing import Generic, TypeVar
 from msgspec import Struct, field
 
 from voyageur.allowance import Account, Balance
+from voyageur.env import Built
 from voyageur.launch import Launcher
 from voyageur.site import Unit
 from voyageur.units import Duration, Size
@@ -67,6 +68,7 @@ class Surroundings(Struct, frozen=True, kw_only=True):
     active_venv: str | None = None
     project_venv: str | None = None
     conda: str | None = None
+    environment: Built | None = None
     datasets: dict[str, Seen] = field(default_factory=dict)
     accounts: tuple[Account, ...] = ()
     balances: tuple[Balance, ...] = ()
@@ -187,6 +189,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     exports: tuple[Export, ...]
     modules: Choice[tuple[str, ...]]
     purge: Choice[bool]
+    environment: Choice[Built | None] = Choice(value=None, because="none is made")
     activate: Choice[str | None]
     launch_words: tuple[str, ...]
     launcher: Launcher = Launcher()

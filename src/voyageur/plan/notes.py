@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from voyageur.plan.model import Surroundings
+from voyageur.plan.packages import is_made_in_job
 from voyageur.plan.words import check_words
 from voyageur.site import Site
 from voyageur.spec import Spec
@@ -15,17 +16,17 @@ _SECRET = re.compile(r"(?:^|_)(?:TOKEN|KEY|APIKEY)$|PASSWORD|PASSWD|SECRET", re.
 
 def notes_on(spec: Spec, site: Site, around: Surroundings) -> Iterator[str]:
     yield from check_words(spec.command)
-    yield from _conda(around)
+    yield from _conda(spec, around)
     yield from _secret_variables(spec)
     yield from _gpu_of_a_cluster(spec, site)
     yield from _account_in_the_shell(spec, site, around)
 
 
-def _conda(around: Surroundings) -> Iterator[str]:
-    if around.conda and not around.active_venv:
+def _conda(spec: Spec, around: Surroundings) -> Iterator[str]:
+    if around.conda and not around.active_venv and not around.environment and not is_made_in_job(spec):
         yield (
             f"the conda environment {around.conda} is active here but is not taken into the job; "
-            "make a virtual environment, or set `env.venv`"
+            "say what it needs (`env.requirements`), or set `env.venv`"
         )
 
 

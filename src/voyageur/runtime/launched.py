@@ -95,9 +95,11 @@ def missing(environment: Mapping[str, str]) -> str:
             return "there is no `%s` on this node" % name
     for module in modules:
         test = "import importlib.util, sys; sys.exit(importlib.util.find_spec(sys.argv[1]) is None)"
-        found = subprocess.run([python, "-c", test, module], check=False, stderr=subprocess.DEVNULL)
+        words = [python, "-c", test, module]
+        found = subprocess.run(words, env=dict(environment), check=False, stderr=subprocess.DEVNULL)
         if found.returncode:
-            return "%s has no module `%s`" % (shutil.which(python) or python, module)
+            whole = shutil.which(python, path=environment.get("PATH")) or python
+            return "%s has no module `%s`" % (whole, module)
     return ""
 
 

@@ -6,7 +6,8 @@ import socket
 import sys
 from typing import Container, Dict, List, Mapping, NamedTuple, Optional
 
-from voyageur.runtime import resume, words
+from voyageur.runtime import in_job, resume, words
+from voyageur.runtime.environment import activated, read_wish
 from voyageur.runtime.folder import RUNTIME, SECRETS, WRITTEN, read_events, read_json
 from voyageur.runtime.node_folder import NodeFolder, NodeFolderError, open_node_folder
 from voyageur.runtime.results.saving import Saving, roots_in
@@ -41,6 +42,7 @@ def prepare(command: List[str], environment: Mapping[str, str], pause: Pause) ->
             raise NodeFolderError("the code has no folder %s: no file in it travels" % environment["VOY_START_IN"])
         aboard.board(pause)
         variables.update(aboard.variables(), PWD=folder)
+        variables.update(_environment(variables, aboard, place, pause))
         saving = Saving(variables, node, roots_in(variables, place.unpacked_at()))
         argv = words.fill(resume.fill(command, variables), variables, aboard.paths())
         return Program(argv, variables, folder, aboard, saving), place
@@ -49,6 +51,15 @@ def prepare(command: List[str], environment: Mapping[str, str], pause: Pause) ->
             aboard.leave(comes_back=isinstance(problem, Stopped) and may_come_back(environment))
         place.leave()
         raise
+
+
+def _environment(variables: Mapping[str, str], aboard: Aboard, place: NodeFolder, pause: Pause) -> Dict[str, str]:
+    """One that travelled, or one that is made on this node; a script that is run by hand may have none."""
+    wish = read_wish(variables)
+    if wish is None:
+        return {}
+    folder = in_job.make(wish, variables, place, pause) if wish.is_made_here else aboard.environment_folder()
+    return activated(variables, folder)
 
 
 def may_come_back(environment: Mapping[str, str]) -> bool:

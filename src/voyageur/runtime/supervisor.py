@@ -11,6 +11,7 @@ from typing import Dict, List, Optional
 from voyageur.runtime import processes, program
 from voyageur.runtime.chain import NOTHING, Chain
 from voyageur.runtime.child import WARN, Child, Mailbox
+from voyageur.runtime.environment import EnvironmentProblem
 from voyageur.runtime.folder import BEAT_SECONDS, RECORD, RUNTIME, Duplicate, read_json
 from voyageur.runtime.launched import own_cpu_seconds
 from voyageur.runtime.ledger import Ledger
@@ -126,7 +127,7 @@ class Supervisor:
             self.child = self._start(mailbox)
         except Stopped:
             return self._end_unstarted()
-        except (NodeFolderError, StagingError, MeetingError) as problem:
+        except (NodeFolderError, StagingError, EnvironmentProblem, MeetingError) as problem:
             return self._fail(str(problem))
         except OSError as problem:
             return self._fail("%s cannot be started: %s" % (self.command[0], problem.strerror), 127)

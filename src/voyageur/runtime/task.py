@@ -9,6 +9,7 @@ from typing import List
 
 from voyageur.runtime import blanks, launched, processes, program
 from voyageur.runtime.child import STOP_THROUGH_SRUN, WARN, Child, Mailbox
+from voyageur.runtime.environment import EnvironmentProblem, read_wish
 from voyageur.runtime.folder import BEAT_SECONDS, append_event
 from voyageur.runtime.members import MembersError
 from voyageur.runtime.memory import oom_kills
@@ -22,14 +23,19 @@ from voyageur.runtime.usage import Usage, on_one_node
 def run(command: List[str]) -> int:
     mailbox = Mailbox()
     environment = dict(os.environ)
-    if launched.first_on_first_node(environment) and (gone := launched.missing(environment)):
+    travels = read_wish(environment) is not None
+    if not travels and (gone := _missing(environment)):
         return _refuse(environment, gone, 127)
     try:
         what, place = program.prepare(command, environment, mailbox.pause)
     except Stopped:
         return shell_code(-signal.SIGTERM)
-    except (NodeFolderError, StagingError, OSError) as problem:
+    except (NodeFolderError, StagingError, EnvironmentProblem, OSError) as problem:
         return _refuse(environment, str(problem), 1)
+    if travels and (gone := _missing(what.environment)):
+        what.aboard.leave()
+        place.leave()
+        return _refuse(environment, gone, 127)
     launch = launched.Launched(what)
     what = launch.program
     try:
@@ -67,6 +73,11 @@ def run(command: List[str]) -> int:
         if code != 0:
             _note(environment, "task failed", code=code, ended=ended, oom_kills=oom_kills() - oom_before)
     return shell_code(launch.code(code, True, environment))
+
+
+def _missing(environment: "dict[str, str]") -> str:
+    """Asked by one of all tasks, before the program starts anywhere if its environment is here already."""
+    return launched.missing(environment) if launched.first_on_first_node(environment) else ""
 
 
 def _beat(environment: "dict[str, str]", usage: Usage, child: Child, quiet: Quiet, what: program.Program) -> None:

@@ -88,7 +88,9 @@ def _surroundings(plan: Plan) -> Iterator[str]:
     if plan.activate.value:
         yield "# shellcheck disable=SC1091 # the user's own file"
         yield _with_reason(f"source {bash_word(plan.activate.value)} || exit 1", plan.activate.because)
-    if not plan.modules.value and not plan.activate.value:
+    if built := plan.environment.value:
+        yield f"# Python {built.python} with {len(built.packages)} packages: {comment(plan.environment.because)}"
+    elif not plan.modules.value and not plan.activate.value:
         yield f"# no modules and no virtual environment: {comment(plan.activate.because)}"
 
 

@@ -54,6 +54,7 @@ def plan_text(
             ("modules", plan.modules),
             ("environment", plan.activate),
         ),
+        *_environment(plan),
         *(
             (f"data {cargo.name}", cargo.stage.value, f"{cargo.stage.because}; {cargo.what}; {cargo.source}")
             for cargo in plan.data
@@ -80,6 +81,14 @@ def _money(plan: Plan) -> list[tuple[str, str, str]]:
     if plan.left:
         rows.append(("left", *left_text(plan.left, plan.cost)))
     return rows
+
+
+def _environment(plan: Plan) -> list[tuple[str, str, str]]:
+    built = plan.environment.value
+    if built is None:
+        return []
+    packages = f"{len(built.packages)} package{'' if len(built.packages) == 1 else 's'}"
+    return [("environment", f"Python {built.python}, {packages}, {built.size}", plan.environment.because)]
 
 
 def _choices(*choices: tuple[str, Choice[Any]]) -> list[tuple[str, str, str]]:

@@ -23,6 +23,7 @@ IMAGE = "squashfs image"
 class Contents(Struct, frozen=True, kw_only=True):
     files: int
     size: int
+    programs: tuple[str, ...]
 
 
 def form_for(wish: str) -> Form:
@@ -38,7 +39,8 @@ def form_for(wish: str) -> Form:
 
 def contents_of(folder: Path) -> Contents:
     sizes = [path.lstat().st_size for path, _ in _members(folder) if not path.is_symlink() and path.is_file()]
-    return Contents(files=len(sizes), size=sum(sizes))
+    programs = sorted(path.name for path in (folder / "bin").iterdir() if os.access(path, os.X_OK))
+    return Contents(files=len(sizes), size=sum(sizes), programs=tuple(programs))
 
 
 def archive(folder: Path, form: Form, path: Path) -> None:

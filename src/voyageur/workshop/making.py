@@ -158,8 +158,8 @@ def _made_in(work: Path, order: Order, environment: Mapping[str, str], claim: Cl
     if named := names_of_place(folder):
         log.note(f"these name the folder that they were made in: {', '.join(named)}")
     folder.rename(moved)
-    _try(shell, moved, lock, log)
-    return _put_away(order, Standing(python.version, python.base), moved, claim, log)
+    imports = _try(shell, moved, lock, log)
+    return _put_away(order, Standing(python.version, python.base, imports), moved, claim, log)
 
 
 def _install(shell: Shell, python: Python, order: Order, folder: Path, log: _Log) -> None:
@@ -187,25 +187,28 @@ def _of_conda(shell: Shell, order: Order, folder: Path, moved: Path, claim: Clai
     archive(folder, Form.TAR, tar)
     folder.rename(moved)
     finish(shell, moved, words)
-    _try(shell, moved, order.lock, log)
+    imports = _try(shell, moved, order.lock, log)
     version = next((one.partition("==")[2] for one in order.lock.holds if one.startswith("python==")), "")
     contents = contents_of(moved)
-    return _publish(order, Standing(version, "", words), tar, Form.TAR, contents, claim, log)
+    return _publish(order, Standing(version, "", imports, words), tar, Form.TAR, contents, claim, log)
 
 
 class Standing(NamedTuple):
-    """What it stands on, and what has to be done where it is unpacked."""
+    """What it stands on, what it brings, and what has to be done where it is unpacked."""
 
     version: str
     base: str
+    imports: tuple[str, ...]
     finish: tuple[str, ...] = ()
 
 
-def _try(shell: Shell, folder: Path, lock: Lock, log: _Log) -> None:
+def _try(shell: Shell, folder: Path, lock: Lock, log: _Log) -> tuple[str, ...]:
+    """What can be imported from it."""
     tried = try_out(shell, folder, lock.wanted, [package.name for package in lock.packages])
     log.step(f"tried from another place: {', '.join(tried.modules) or 'it starts'}")
     for note in tried.notes:
         log.step(f"note: {note}")
+    return tried.imports
 
 
 def check_target(locked: Target, here: Target) -> None:
@@ -269,6 +272,8 @@ def _publish(
         packages=tuple(str(package) for package in order.lock.packages) or order.lock.holds,
         site=order.site,
         source=order.source,
+        programs=contents.programs,
+        imports=standing.imports,
         made=round(time.time(), 3),
         finish=standing.finish,
     )

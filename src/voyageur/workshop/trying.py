@@ -41,9 +41,10 @@ for name in sys.argv[1:]:
 
 
 class Tried(Struct, frozen=True, kw_only=True):
-    """`notes`: what could not be tried here, and why that is no fault."""
+    """`imports`: all that can be imported. `notes`: what could not be tried here, and why that is no fault."""
 
     modules: tuple[str, ...]
+    imports: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
 
@@ -61,7 +62,8 @@ def try_out(shell: Shell, folder: Path, wanted: Sequence[str], packages: Sequenc
         raise RunError(
             f"{missing[0]} was installed and is not there", facts=missing[1:4], hint="`voy env build --again`"
         )
-    return _imported(shell, python, [(name, top) for name in wanted for top in found.get(name, ())])
+    tried = _imported(shell, python, [(name, top) for name in wanted for top in found.get(name, ())])
+    return replace(tried, imports=tuple(sorted({top for tops in found.values() for top in tops})))
 
 
 def _nowhere(folder: Path) -> Path:

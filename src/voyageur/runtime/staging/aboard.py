@@ -68,7 +68,7 @@ class Aboard:
         try:
             return look(one.source, most=1).kind
         except (NotThere, DataError) as problem:
-            raise StagingError("dataset %s on %s: %s" % (one.name, self.node, problem)) from None
+            raise StagingError("%s on %s: %s%s" % (one, self.node, problem, one.remedy)) from None
 
     # ── arriving ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -89,7 +89,7 @@ class Aboard:
         try:
             return hold_for(one, self.environment, self.node)
         except (NotThere, DataError, OSError) as problem:
-            raise StagingError("dataset %s on %s: %s" % (one.name, self.node, problem)) from None
+            raise StagingError("%s on %s: %s%s" % (one, self.node, problem, one.remedy)) from None
 
     def mind(self) -> None:
         """A process that stages, if something is missing and nobody on this node is at it."""
@@ -131,13 +131,13 @@ class Aboard:
             self.mind()
         outcome = hold.outcome()
         if outcome["end"] == "failed":
-            raise StagingError("dataset %s on %s: %s" % (one.name, self.node, outcome["because"]))
+            raise StagingError("%s on %s: %s" % (one, self.node, outcome["because"]))
 
     def _mount(self, one: Wanted) -> None:
         try:
             self._mounted.append(Mounted(self._kind(one), self._file(one), self._mount_point(one)))
         except CannotMount as problem:
-            raise StagingError("dataset %s on %s: %s" % (one.name, self.node, problem)) from None
+            raise StagingError("%s on %s: %s" % (one, self.node, problem)) from None
 
     def _mount_point(self, one: Wanted) -> str:
         return os.path.join(self.place, "mnt-" + self.environment.get("SLURM_PROCID", "0"), one.name)
@@ -171,6 +171,10 @@ class Aboard:
     def paths(self) -> Dict[str, str]:
         return {one.name: self.path(one) for one in self.wanted}
 
+    def environment_folder(self) -> str:
+        """Where the run's environment is on this node; empty when none travelled."""
+        return next((self.path(one) for one in self.wanted if one.is_environment), "")
+
     def _file(self, one: Wanted) -> str:
         hold = self._holds.get(one.name)
         if hold is None or not hold.is_whole():
@@ -189,10 +193,11 @@ class Aboard:
 
     def variables(self) -> Dict[str, str]:
         """The table that `data.open` looks into, for this task."""
-        if not self.wanted:
+        datasets = [one for one in self.wanted if not one.is_environment]
+        if not datasets:
             return {}
         path = os.path.join(self.place, _TABLE % self.environment.get("SLURM_PROCID", "0"))
-        table = {"version": 1, "data": {one.name: self._entry(one) for one in self.wanted}}
+        table = {"version": 1, "data": {one.name: self._entry(one) for one in datasets}}
         write_atomically(path, json.dumps(table).encode("ascii"))
         return {VARIABLE: path}
 

@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 import threading
-from typing import Any, Callable, List, Optional
+from typing import Any, Callable, List, Optional, Sequence
 
 from voyageur.job.data.errors import DataError
 from voyageur.job.data.extract import Limits, unpack
@@ -15,6 +15,7 @@ from voyageur.runtime.staging.cargo import Cargo, load_cargo
 from voyageur.runtime.staging.carry import Above, Carrier, Damaged
 from voyageur.runtime.staging.hold import Arrival, Hold
 from voyageur.runtime.staging.look import Look, look
+from voyageur.runtime.staging.own import NotUnpacked, unpack_own
 from voyageur.runtime.staging.room import free_bytes, in_units, lacking
 from voyageur.runtime.staging.wanted import Wanted, unpacked_name
 
@@ -31,9 +32,16 @@ class Failed(Exception):
 
 class Stage:
     def __init__(
-        self, one: Wanted, hold: Hold, above: Above, offer: Offer, told: Callable[[Wanted, int, int], None]
+        self,
+        one: Wanted,
+        hold: Hold,
+        above: Above,
+        offer: Offer,
+        told: Callable[[Wanted, int, int], None],
+        finish: Sequence[str] = (),
     ) -> None:
         self.one = one
+        self._finish = finish
         self.hold = hold
         self.size = self.shared_bytes = self.other_bytes = 0
         self._above = above
@@ -75,7 +83,8 @@ class Stage:
         return load_cargo(found)
 
     def _needs_disk(self, found: Look) -> bool:
-        return self.one.stage in ("unpack", "mount") and found.kind in kinds.ARCHIVES
+        """What is mounted can be mounted from shared storage, too."""
+        return self._is_unpacked(found)
 
     def _check_room(self, found: Look, cargo: Cargo) -> None:
         need, files = cargo.size, len(cargo.items)
@@ -120,14 +129,26 @@ class Stage:
                 bringer.join()
             if not problems:
                 self._unpack(arrival, found, streams)
-        except (DataError, Failed):
+        except (DataError, Damaged, Failed, NotUnpacked):
             bringer.join()
             if not problems:
                 raise
         bringer.join()
         if problems:
             raise problems[0]
-        os.rename(self._unpacked, self.hold.whole)
+        if self._finish:
+            self._finish_in_place(found)
+        else:
+            os.rename(self._unpacked, self.hold.whole)
+
+    def _finish_in_place(self, found: Look) -> None:
+        """A packed conda environment learns where it is, and may not be moved afterwards."""
+        folder = os.path.join(self._unpacked, unpacked_name(found.path))
+        words = [os.path.join(folder, self._finish[0]), *self._finish[1:]]
+        answer = subprocess.run(words, cwd=folder, capture_output=True, text=True, errors="replace", check=False)
+        if answer.returncode != 0:
+            raise Failed("%s: %s" % (" ".join(self._finish), answer.stderr.strip()[-300:]))
+        os.symlink(os.path.basename(self._unpacked), self.hold.whole)
 
     def _limits(self) -> Limits:
         return Limits(free_bytes(self.hold.path))
@@ -144,6 +165,8 @@ class Stage:
         try:
             if found.kind == kinds.SQUASHFS:
                 _unsquash(archive, target)
+            elif streams and self.one.is_environment:
+                unpack_own(Follower(arrival), target)
             elif streams:
                 unpack(found.path, target, self._limits(), [Follower(arrival)])
             elif found.kind == kinds.ZIP:

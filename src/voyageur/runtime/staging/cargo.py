@@ -12,6 +12,7 @@ from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
 from voyageur.job.data.index import CHUNK, SUFFIX, Index
 from voyageur.runtime.staging.look import FOLDER, PACK, Look, NotThere, archive_names, walk
+from voyageur.runtime.staging.sums import read_sums
 
 FILE_, FOLDER_, LINK_ = "file", "folder", "link"
 
@@ -36,7 +37,7 @@ class Piece(NamedTuple):
 
 
 class Cargo:
-    """`base` is where it lies on shared storage; `digests` are those that a pack's index knows of its archives."""
+    """`base` is where it lies on shared storage; `digests` are those of a pack's index, or of a file's sums."""
 
     def __init__(self, base: str, items: List[Item], digests: Optional[Dict[int, List[str]]] = None) -> None:
         self.base = base
@@ -99,7 +100,14 @@ def load_cargo(found: Look) -> Cargo:
         return _pack(found.path, base)
     if found.kind == FOLDER:
         return Cargo(base, list(_folder(found.path, name)))
-    return Cargo(base, [_item(found.path, name)])
+    return _single(found.path, base, name)
+
+
+def _single(path: str, base: str, name: str) -> Cargo:
+    item, sums = _item(path, name), read_sums(path)
+    if sums and sums.size != item.size:
+        raise Changed("%s: it has %d bytes, and its sums were made for %d" % (path, item.size, sums.size))
+    return Cargo(base, [item], {0: sums.parts} if sums else {})
 
 
 def _item(path: str, name: str) -> Item:

@@ -82,6 +82,8 @@ class Carrier:
         if self._damaged:
             parts = "; ".join(self._damaged[number] for number in sorted(self._damaged)[:3])
             where = os.path.join(self.arrival.cargo.base, self.arrival.cargo.items[0].name)
+            if len(self.arrival.cargo.items) == 1:
+                raise Damaged("%s is not what was written down of it: %s is damaged" % (parts, where))
             raise Damaged("%s is not what its index says; `voy data verify %s` tells more" % (parts, where))
 
     def _work(self) -> None:

@@ -20,7 +20,7 @@ from typing import Any, Dict, Iterator, List, Mapping, Optional
 from voyageur.runtime.folder import read_json, write_atomically
 from voyageur.runtime.node_folder import NodeFolder, base_folder, sweep, want, want_no_more
 from voyageur.runtime.staging.cargo import FILE_, FOLDER_, LINK_, Cargo, spread
-from voyageur.runtime.staging.look import FOLDER, look
+from voyageur.runtime.staging.look import FOLDER, NotThere, look
 from voyageur.runtime.staging.wanted import Wanted
 
 NOT_YET, HERE, BROKEN = 0, 1, 2
@@ -109,6 +109,8 @@ class Hold:
         for path in (os.path.join(self.path, _CARGO), self.arrived_file, self._outcome):
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(path)
+        with contextlib.suppress(OSError):
+            os.unlink(self.whole)  # one that was finished where it was unpacked is a link
         for folder in (self.partial, self.whole):
             shutil.rmtree(folder, ignore_errors=True)
 
@@ -153,6 +155,8 @@ def _inside(root: str, name: str) -> str:
 def hold_for(one: Wanted, environment: Mapping[str, str], node: str) -> Hold:
     """Named by the content where that is known, else by the file as it is now; a folder is known only to its run."""
     found = look(one.source, most=1)
+    if one.digest and found.digest != one.digest:
+        raise NotThere("%s is not the one that was planned: what is written of its content is another" % found.path)
     if found.kind == FOLDER:
         identity = "%s %s" % (environment["VOY_TOKEN"], found.path)
     else:

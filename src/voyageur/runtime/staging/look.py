@@ -8,6 +8,7 @@ from typing import Iterator, List, NamedTuple, Optional, Tuple
 from voyageur.job.data import tar
 from voyageur.job.data.errors import DataError
 from voyageur.job.data.index import SUFFIX, Index
+from voyageur.runtime.staging.sums import read_sums
 
 PACK, TAR, COMPRESSED, ZIP, SQUASHFS, FOLDER, FILE = (
     "pack", "tar", "compressed tar", "zip", "squashfs image", "folder", "file"
@@ -19,7 +20,10 @@ _TAR_NAMES = (".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz")
 
 
 class Look(NamedTuple):
-    """`members` and `unpacked` are None where only reading all of it would tell; `digest` is the content's own."""
+    """`members` and `unpacked` are None where only reading all of it would tell; `digest` is the content's own.
+
+    A pack's is in its index, that of any other file in the sums beside it.
+    """
 
     path: str
     kind: str
@@ -47,7 +51,8 @@ def look(path: str, most: int = 1 << 60) -> Look:
         return _folder(path, most)
     if not stat.S_ISREG(found.st_mode):
         raise NotThere("%s is neither a file nor a folder" % path)
-    return _file(path, found.st_size)
+    sums = read_sums(path)
+    return _file(path, found.st_size)._replace(digest=sums.digest if sums else "")
 
 
 def _has_index(path: str) -> bool:

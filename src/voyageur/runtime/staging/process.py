@@ -11,6 +11,7 @@ import time
 from typing import Any, Dict, List, Mapping, Optional
 
 from voyageur.job.data.errors import DataError
+from voyageur.runtime.environment import read_wish
 from voyageur.runtime.folder import append_event
 from voyageur.runtime.log import say
 from voyageur.runtime.processes import be_modest
@@ -72,7 +73,8 @@ class Process:
             self._note("staged", one, end="kept")
             self.say("%s: is still here from before" % one.name)
             return
-        stage = Stage(one, hold, self.tree.above, self.tree.offer, self._progress)
+        wish = read_wish(self.environment) if one.is_environment else None
+        stage = Stage(one, hold, self.tree.above, self.tree.offer, self._progress, wish.finish if wish else ())
         self._holds.append(hold)
         self._note("staging", one, bytes=0, how=one.stage)
         try:
@@ -83,7 +85,8 @@ class Process:
             self.say("%s: does not fit on this node's disk (%s); it is read from shared storage" % (one.name, problem))
             return
         except (NotThere, Changed, Damaged, Failed, DataError, OSError) as problem:
-            hold.tell(end="failed", because=_in_words(problem))
+            remedy = one.remedy if isinstance(problem, (NotThere, Changed, Damaged)) else ""
+            hold.tell(end="failed", because=_in_words(problem) + remedy)
             raise
         seconds = round(time.monotonic() - begun, 2)
         facts = {"bytes": stage.size, "seconds": seconds, "shared_bytes": stage.shared_bytes}

@@ -1,10 +1,14 @@
-"""What the plan wants staged. It stands in the job script, so that the script alone is enough."""
+"""What the plan wants staged. It stands in the job script, so that the script alone is enough.
+
+The run's environment travels as datasets do, under a name that no dataset may have.
+"""
 
 import json
 import os
 from typing import Dict, List, Mapping, NamedTuple
 
 VARIABLE = "VOY_STAGE"
+ENVIRONMENT = "environment"
 AT = "VOY_STAGE_AT"  # PORT:SECRET of the switchboard, where the run has several nodes
 
 
@@ -13,9 +17,23 @@ class Wanted(NamedTuple):
     source: str
     stage: str
     at: str = ""  # below the node's temp folder, where older programs look for it
+    digest: str = ""  # which content the plan means; empty when any will do
+
+    @property
+    def is_environment(self) -> bool:
+        return self.name == ENVIRONMENT
+
+    @property
+    def remedy(self) -> str:
+        """Behind the words that say how it is damaged or gone."""
+        return "; `voy env build --again` makes it anew" if self.is_environment else ""
+
+    def __str__(self) -> str:
+        return "the environment" if self.is_environment else "dataset %s" % self.name
 
     def as_json(self) -> Dict[str, str]:
-        return {key: value for key, value in (("from", self.source), ("stage", self.stage), ("at", self.at)) if value}
+        facts = (("from", self.source), ("stage", self.stage), ("at", self.at), ("digest", self.digest))
+        return {key: value for key, value in facts if value}
 
 
 def in_words(wanted: List[Wanted]) -> str:
@@ -24,7 +42,9 @@ def in_words(wanted: List[Wanted]) -> str:
 
 def read_wanted(environment: Mapping[str, str]) -> List[Wanted]:
     found = json.loads(environment.get(VARIABLE) or "{}")
-    return [Wanted(name, one["from"], one["stage"], one.get("at", "")) for name, one in found.items()]
+    return [
+        Wanted(name, one["from"], one["stage"], one.get("at", ""), one.get("digest", "")) for name, one in found.items()
+    ]
 
 
 def plain_name(source: str) -> str:

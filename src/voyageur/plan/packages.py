@@ -1,0 +1,59 @@
+"""The environment that was made for the run: does it travel, and what is said of it on the nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from voyageur.env import Built, Form
+from voyageur.errors import SpecError
+from voyageur.plan.model import Choice, Export, Surroundings
+from voyageur.plan.reasons import asked
+from voyageur.runtime.environment import VARIABLE, Wish, in_words
+from voyageur.runtime.staging.wanted import ENVIRONMENT, Wanted
+from voyageur.site import Site
+from voyageur.spec import Spec
+
+
+def is_made_in_job(spec: Spec) -> bool:
+    return spec.env.build == "in-job"
+
+
+def decide_environment(spec: Spec, around: Surroundings) -> Choice[Built | None]:
+    """A virtual environment that somebody names wins over one that could be made."""
+    if is_made_in_job(spec):
+        _check_in_job(spec)
+        return Choice(value=None, because=f"{asked(spec, 'env.build')}: made on each node when the run starts")
+    if spec.env.venv:
+        return Choice(value=None, because=f"env.venv: {asked(spec, 'env.venv')}")
+    if around.environment is None:
+        return Choice(value=None, because="none is made")
+    how = "mounted" if around.environment.form is Form.IMAGE else "unpacked"
+    return Choice(value=around.environment, because=f"made once from {around.environment.source}; {how} on each node")
+
+
+def _check_in_job(spec: Spec) -> None:
+    if not spec.env.requirements:
+        raise SpecError(
+            "nothing says which packages each node is to install",
+            facts=[f"env.build is asked for by {spec.source('env.build')}"],
+            hint='name the file under [env]: requirements = "requirements.txt"',
+        )
+
+
+def environment_wanted(built: Built) -> Wanted:
+    stage = "mount" if built.form is Form.IMAGE else "unpack"
+    return Wanted(ENVIRONMENT, built.archive, stage, digest=built.digest)
+
+
+def environment_exports(spec: Spec, site: Site, built: Built | None) -> Iterator[Export]:
+    if built:
+        wish = Wish(base=built.base, finish=list(built.finish))
+        yield Export(name=VARIABLE, value=in_words(wish), because=f"environment {built.key}")
+    elif is_made_in_job(spec):
+        wish = Wish(
+            base=spec.env.python or "",
+            requirements=list(spec.env.requirements),
+            wheels=spec.env.wheels or "",
+            online=not site.software.wheelhouse and not spec.env.wheels,
+        )
+        yield Export(name=VARIABLE, value=in_words(wish), because="made on each node when the run starts")
