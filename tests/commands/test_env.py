@@ -13,6 +13,7 @@ import pytest
 
 from tests.env.wheels import make_wheel
 from tests.place import Place
+from tests.site_commands import SiteCommands
 
 ALPHA = "def main():\n    import beta\n    print('alpha with beta', beta.__version__)\n"
 
@@ -133,16 +134,20 @@ def test_a_lock_that_does_not_hold_any_more_stops_a_run(project: Place) -> None:
     assert "these packages do not go together" in project.voy("env", "lock", code=2).stderr
 
 
+def on_a_cluster(place: Place, *profile: str) -> SiteCommands:
+    """This machine is now a login node of `strict`, with commands of its own."""
+    sites = place.home / ".config" / "voyageur" / "sites"
+    sites.mkdir(parents=True)
+    lines = ["engine = 'slurm'", "title = 'Strict'", *profile, "[fingerprint]", "variables = { STRICT = 'yes' }"]
+    (sites / "strict.toml").write_text("\n".join(lines) + "\n")
+    commands = SiteCommands(place.root / "site")
+    commands.say("sbatch", "", code=1)
+    place.environment |= {"PATH": commands.path(place.environment["PATH"]), "STRICT": "yes", "VOY_SITE": "strict"}
+    return commands
+
+
 def test_where_a_site_wants_a_job_the_hint_is_typed_as_it_is(project: Place) -> None:
-    place = project.home / ".config" / "voyageur" / "sites"
-    place.mkdir(parents=True)
-    lines = ["engine = 'slurm'", "title = 'Strict'", "[conduct]", "login_builds = 'forbidden'", "[fingerprint]"]
-    (place / "strict.toml").write_text("\n".join([*lines, "variables = { STRICT = 'yes' }"]) + "\n")
-    tools = project.root / "tools"
-    tools.mkdir()
-    (tools / "sbatch").write_text("#!/bin/sh\nexit 1\n")
-    (tools / "sbatch").chmod(0o755)
-    project.environment |= {"PATH": f"{tools}:{project.environment['PATH']}", "STRICT": "yes", "VOY_SITE": "strict"}
+    on_a_cluster(project, "[conduct]", "login_builds = 'forbidden'")
     answer = project.voy("submit", "--", "true", code=2)
     assert "error: requirements.txt has no lock yet" in answer.stderr
     assert "strict wants builds in a job, and not where people log in" in answer.stderr
@@ -151,6 +156,43 @@ def test_where_a_site_wants_a_job_the_hint_is_typed_as_it_is(project: Place) -> 
     assert "error: what voyageur.strict.lock says is not built yet" in answer.stderr
     assert "hint: `voy env build`" in answer.stderr
     assert "error: strict forbids builds where people log in" in project.voy("env", "build", "--here", code=2).stderr
+
+
+def test_a_wheelhouse_is_all_there_is_and_its_own_tool_says_what_it_lacks(project: Place) -> None:
+    commands = on_a_cluster(project, "[software]", "wheelhouse = true", "wheels_command = 'avail_wheels'")
+    table = "name     version\n-------  ---------\n"
+    commands.say("avail_wheels", table + "gamma    3.1\nrare\n")
+    with open(project.project / "requirements.txt", "a") as file:
+        file.write("rare\n")
+    answer = project.voy("env", "lock", code=2)
+    assert "error: the wheelhouse of strict lacks rare\n  rare\n  asked: avail_wheels\n" in answer.stderr
+    assert "hint: `voy env lock --download` fetches what is pure Python" in answer.stderr
+
+
+def test_a_lock_from_elsewhere_is_relaxed_when_somebody_says_so(project: Place) -> None:
+    project.voy("env", "lock")
+    on_a_cluster(project, "[software]", "wheelhouse = true")
+    (project.project / "wheels" / "gamma-3.1-py3-none-any.whl").unlink()
+    make_wheel(project.project / "wheels", "gamma", "3.2")
+    answer = project.voy("env", "lock", code=2)
+    assert "  gamma==3.1: it has 3.2\n" in answer.stderr
+    answer = project.voy("env", "lock", "--relax")
+    assert "other versions than were wanted:\nPACKAGE  WANTED  TAKEN\ngamma    3.1     3.2\n" in answer.stdout
+    assert (project.project / "voyageur.strict.lock").exists()
+
+
+def test_a_full_quota_is_said_before_anything_is_made(project: Place) -> None:
+    places = ["[storage]", "quota_command = 'diskusage_report'", "[storage.places.scratch]", "path = '$SCRATCH'"]
+    commands = on_a_cluster(project, *places)
+    head = "                             Description                Space           # of files\n"
+    commands.say(
+        "diskusage_report", f"{head}                     /scratch (user ada)         1GiB/  20TiB        1000K/ 1000K\n"
+    )
+    project.voy("env", "lock")
+    answer = project.voy("env", "build", code=1)
+    assert "error: there is no room for the environment in " in answer.stderr
+    assert "files are there, and 5 more are wanted" in answer.stderr
+    assert not (project.scratch / ".voyageur" / "environments").exists()
 
 
 def test_a_project_with_nothing_of_it_is_left_alone(local: Place) -> None:

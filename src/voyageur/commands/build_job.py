@@ -32,12 +32,14 @@ _NEEDS = Resources(cpus=2, memory=Size.parse("8G"), time=Duration.parse("1h"))
 def build_in_job(setting: Setting, provision: Provision, *, again: bool = False) -> Built:
     """Waits for it. What the network has is fetched here, because a node may have none."""
     from voyageur.commands.following import follow
+    from voyageur.commands.quota_check import check_quotas
     from voyageur.show.runs import summary_line
 
     order = order_for(setting, provision)
     built = None if again else find_built(setting.environments, order.key)
     if built:
         return built
+    check_quotas(setting, order)
     path = _written(_with_files(order), setting.environments)
     run = _submitted(spec_for(setting.spec, path))
     aside(f"{run.id} makes it: `voy logs {run.id}` shows this log again")

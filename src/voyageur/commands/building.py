@@ -11,6 +11,7 @@ from voyageur.commands import session
 from voyageur.commands.env.setting import Setting, setting_of
 from voyageur.commands.environments import Provision
 from voyageur.env.lock import key_of
+from voyageur.env.store import find_built
 from voyageur.errors import SiteError, SpecError
 from voyageur.show.output import aside
 from voyageur.site.facts import Welcome
@@ -126,6 +127,10 @@ def build_here(
     with_uv: bool = True,
     tell: Callable[[str], None] = aside,
 ) -> Built:
+    from voyageur.commands.quota_check import check_quotas
     from voyageur.workshop.making import make
 
-    return make(order_for(setting, provision, with_uv=with_uv), session.environment(), tell, again=again)
+    order = order_for(setting, provision, with_uv=with_uv)
+    if again or find_built(setting.environments, order.key) is None:
+        check_quotas(setting, order)
+    return make(order, session.environment(), tell, again=again)

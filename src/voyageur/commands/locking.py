@@ -14,7 +14,7 @@ from voyageur.runtime.folder import write_atomically
 
 if TYPE_CHECKING:
     from voyageur.env.pinned import Pinned
-    from voyageur.workshop.locking import Locked
+    from voyageur.workshop.locking import Lacking, Locked
 
 # A lock of another tool says more than what it was made from.
 USUAL = (
@@ -34,7 +34,7 @@ def make_lock(setting: Setting, *, download: bool = False, relax: bool = False) 
     """Raises SpecError; of a wheelhouse with the nearest version that it has."""
     from voyageur.env.sources import python_of
     from voyageur.show.output import aside
-    from voyageur.workshop.locking import Ask, lock_project
+    from voyageur.workshop.locking import Ask, Lacking, lock_project
     from voyageur.workshop.python import find_python
     from voyageur.workshop.room import work_folder
     from voyageur.workshop.shell import open_shell
@@ -57,7 +57,22 @@ def make_lock(setting: Setting, *, download: bool = False, relax: bool = False) 
     with work_folder(session.environment()) as work:
         shell = open_shell(setting.modules, site.software.purge, session.environment(), work)
         python = find_python(shell, spec.env.python or python_of(setting.root, names) or None)
-        return lock_project(shell, python, ask, aside)
+        try:
+            return lock_project(shell, python, ask, aside)
+        except Lacking as problem:
+            raise _as_the_site_says(problem, setting, python.target.python) from None
+
+
+def _as_the_site_says(problem: Lacking, setting: Setting, python: str) -> SpecError:
+    """Its own tool knows wheels for other Pythons and processors, too."""
+    from voyageur.questions.wheels import ask_wheels, missing_wheels
+
+    missing = missing_wheels(ask_wheels(session.here(), setting.site, problem.wanted, python))
+    if not missing:
+        return problem
+    return SpecError(
+        problem.what, facts=[*missing, f"asked: {setting.site.software.wheels_command}"], hint=problem.hint
+    )
 
 
 def source_names(setting: Setting) -> tuple[str, ...]:

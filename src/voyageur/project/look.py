@@ -14,8 +14,19 @@ from voyageur.project.model import Clue, Found, only_right
 from voyageur.project.program import Program, find_program, remarks_on
 from voyageur.project.recognise import recognise_program
 
-_PACKAGE_FILES = ("requirements.txt", "uv.lock", "poetry.lock", "Pipfile", "pyproject.toml", "setup.py")
-_CONDA_FILES = ("environment.yml", "environment.yaml", "conda.yml")
+# In this order: a lock says more than what it was made from.
+_PACKAGE_FILES = (
+    "uv.lock",
+    "poetry.lock",
+    "pylock.toml",
+    "Pipfile.lock",
+    "requirements.txt",
+    "pyproject.toml",
+    "Pipfile",
+    "environment.yml",
+    "environment.yaml",
+)
+_OTHER_FILES = ("setup.py", "conda.yml")
 
 
 def look(root: Path, environment: Mapping[str, str], *, has_gpus: bool, has_slurm: bool) -> Found:
@@ -31,6 +42,7 @@ def look(root: Path, environment: Mapping[str, str], *, has_gpus: bool, has_slur
             *(findings_of(batches[0]) if batches else []),
             *_from_libraries(libraries, has_gpus),
             *_launch(tree, program, libraries),
+            *_environment(tree),
             *_from_data(root),
         ]
     )
@@ -81,16 +93,32 @@ def _from_data(root: Path) -> Iterator[Clue]:
         yield Clue(key="snapshot.exclude", value=[item.name for item in heavy], because=because)
 
 
-def _packages(tree: Tree) -> Iterator[str]:
+def _package_files(tree: Tree) -> list[str]:
     files = [name for name in _PACKAGE_FILES if name in tree.names]
-    if (tree.root / ".venv" / "bin" / "activate").is_file():
+    return [name for name in files if name != "pyproject.toml" or "[project]" in tree.text(name)]
+
+
+def _environment(tree: Tree) -> Iterator[Clue]:
+    """As a comment: who has a virtual environment that works is not asked to change."""
+    if files := _package_files(tree):
+        because = f"{files[0]} was found: taken in, it is made once as one file, and put on every node's own disk"
+        yield Clue(key="env.requirements", value=[files[0]], because=because, sure=False)
+
+
+def _packages(tree: Tree) -> Iterator[str]:
+    has_venv = (tree.root / ".venv" / "bin" / "activate").is_file()
+    files = [*_package_files(tree), *(name for name in _OTHER_FILES if name in tree.names)]
+    if (tree.root / "voyageur.lock").is_file():
+        yield "voyageur.lock was found: the job has the environment that it says; `voy env show` lists what is made."
+    elif has_venv:
         yield "The job uses the .venv of this folder; it need not be named."
     elif files:
-        yield f"{files[0]} was found. The job uses the virtual environment that is active when you submit;"
-        yield "`python -m venv .venv` makes one in this folder, which is used by itself."
-    for name in _CONDA_FILES:
-        if name in tree.names:
-            yield f"{name} was found. Conda environments are not taken into a job: make a virtual environment."
+        yield f"{files[0]} was found. `voy env lock` and `voy env build` make an environment of it, once, as one file;"
+        yield "else the job uses the virtual environment that is active when you submit."
+    for name in files:
+        if name.endswith((".yml", ".yaml")):
+            yield f"{name} was found. Conda environments are not taken into a job: `voy env lock` takes what PyPI has"
+            yield 'of it; `conda pack -o env.tar.gz` packs one as it is, and `requirements = ["env.tar.gz"]` takes it.'
 
 
 def _left(batches: list[Batch]) -> Iterator[str]:
@@ -117,5 +145,5 @@ def _summary(program: Program | None, batches: list[Batch], libraries: Libraries
         yield f"the Slurm script {batches[0].name}{others}"
     if libraries.used:
         yield ", ".join(libraries.used) + (" with GPUs" if libraries.gpu else "")
-    packages = (".venv/pyvenv.cfg", *_PACKAGE_FILES, *_CONDA_FILES)
+    packages = ("voyageur.lock", ".venv/pyvenv.cfg", *_PACKAGE_FILES, *_OTHER_FILES)
     yield from [name.removesuffix("/pyvenv.cfg") for name in packages if (tree.root / name).is_file()][:1]

@@ -65,6 +65,14 @@ class Locked(Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
 
 
+class Lacking(SpecError):
+    """A wheelhouse that has not all that is `wanted`."""
+
+    def __init__(self, what: str, *, facts: Iterable[str], hint: str, wanted: Sequence[Requirement]) -> None:
+        super().__init__(what, facts=facts, hint=hint)
+        self.wanted = tuple(f"{one.name}{one.bound}" for one in wanted)
+
+
 def lock_project(shell: Shell, python: Python, ask: Ask, tell: Tell) -> Locked:
     """Raises SpecError that names the file or the package."""
     wants = read_wants(ask.root, ask.names, python)
@@ -230,16 +238,18 @@ class _Search:
 
     def _lacking(self) -> list[Lack]:
         """Of what is wanted by name. What that needs in turn, the resolver tells."""
-        named = {one.name: one for one in (*self.bound, *self.wanted) if not one.mark}
-        return lacks(self._stock(), sorted(named.values(), key=lambda one: one.name))
+        named = {f"{one.name}{one.bound}": one for one in (*self.bound, *self.wanted) if not one.mark}
+        found = lacks(self._stock(), [named[text] for text in sorted(named)])
+        return list({lack.wanted.name: lack for lack in found}.values())
 
-    def _lack_error(self, lacking: Sequence[Lack]) -> SpecError:
+    def _lack_error(self, lacking: Sequence[Lack]) -> Lacking:
         one = lacking[0].wanted.name if len(lacking) == 1 else f"{len(lacking)} of the packages that are wanted"
         hints = ["`voy env lock --download` fetches what is pure Python"]
         if any(lack.nearest for lack in lacking):
             hints.append("`--relax` takes the versions that there are")
         facts = [str(lack) for lack in lacking]
-        return SpecError(f"the wheelhouse of {self.ask.title} lacks {one}", facts=facts, hint="; ".join(hints))
+        what = f"the wheelhouse of {self.ask.title} lacks {one}"
+        return Lacking(what, facts=facts, hint="; ".join(hints), wanted=[lack.wanted for lack in lacking])
 
     def _relax(self) -> None:
         """What is there in another version is taken in that one."""
