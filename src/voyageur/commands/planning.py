@@ -88,12 +88,14 @@ def wished_from(wish: Wish, site_name: str | None = None) -> Wished:
     site = session.choose_site(spec.site)
     around = surroundings(spec, site)
     around = replace(around, datasets=_datasets(spec, site, around, identity))
+    around = _with_image(spec, site, around, identity, wish.brings)
     package = gather(spec.project.root, spec.snapshot, _own_files(spec, around, identity))
     check_command(spec, site, around, package)
     notes = (
         *site_table_notes(spec),
         *path_notes(spec, site, around, session.environment()),
         *package.selection.notes,
+        *((around.image.note,) if around.image and around.image.note else ()),
     )
     return Wished(spec=spec, site=site, around=around, package=package, notes=notes, identity=identity, ignored=ignored)
 
@@ -104,6 +106,16 @@ def _datasets(spec: Spec, site: Site, around: Surroundings, identity: Identity) 
     from voyageur.commands.datasets import see
 
     return see(spec, folders_for(spec, around, identity).scratch, not session.is_here(site))
+
+
+def _with_image(spec: Spec, site: Site, around: Surroundings, identity: Identity, brings: bool) -> Surroundings:
+    if not spec.env.image:
+        return around
+    from voyageur.commands.images import programs_here, see_image
+
+    around = replace(around, container_programs=programs_here() if session.is_here(site) else {})
+    scratch = Path(folders_for(spec, around, identity).scratch)
+    return replace(around, image=see_image(spec, site, around, scratch, brings))
 
 
 def _read(wish: Wish, site_name: str | None) -> Spec:

@@ -23,7 +23,9 @@ def command(as_json: bool, shape: str | None, **typed: Any) -> None:
     from voyageur.commands.shaping import planned_as
     from voyageur.record import State, Verdict
 
-    planned = planned_as(Wish(**typed), shape)
+    wish = Wish(**typed)
+    wish.brings = True
+    planned = planned_as(wish, shape)
     refuse_errors(planned.findings, planned.site)
     session.check_can_submit(planned.site)
     etiquette.pause_before_submit(planned.site)

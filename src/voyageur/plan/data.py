@@ -10,6 +10,7 @@ from voyageur.errors import SiteError, SpecError
 from voyageur.plan.model import Cargo, Choice, Seen, Shape, Surroundings
 from voyageur.plan.reasons import asked
 from voyageur.runtime.staging.look import ARCHIVES, COMPRESSED, FILE, FOLDER, PACK, READ_IN_PLACE, SQUASHFS, TAR, ZIP
+from voyageur.runtime.staging.wanted import IMAGE
 from voyageur.runtime.words import datasets_in
 from voyageur.site import Partition, Site
 from voyageur.site.facts import Medium
@@ -28,15 +29,22 @@ def dataset_path(dataset: Dataset, scratch: PurePosixPath) -> str:
 
 
 def decide_data(
-    spec: Spec, site: Site, partition: Partition | None, around: Surroundings, scratch: PurePosixPath, shape: Shape
+    spec: Spec,
+    site: Site,
+    partition: Partition | None,
+    around: Surroundings,
+    scratch: PurePosixPath,
+    shape: Shape,
+    image: Cargo | None = None,
 ) -> tuple[Cargo, ...]:
+    """`image` is the container's, without which nothing begins."""
     _check_names(spec)
     in_command = set(datasets_in(spec.command))
     decided = [
         _cargo(spec, name, dataset, dataset_path(dataset, scratch), around.datasets.get(name), name in in_command)
         for name, dataset in spec.data.items()
     ]
-    return tuple(_fitted(decided, site, partition, shape))
+    return tuple(_fitted([*([image] if image else []), *decided], site, partition, shape))
 
 
 def _check_names(spec: Spec) -> None:
@@ -152,7 +160,9 @@ def _fitted(decided: Sequence[Cargo], site: Site, partition: Partition | None, s
             raise SiteError(
                 f"{cargo.name} does not fit on a node's own disk",
                 facts=[f"it needs {cargo.need}, archive and contents together", where],
-                hint=f'read it in place: `voy data index {cargo.source}`, and `stage = "index"`',
+                hint="ask for nodes with a larger disk, or pass the image as a folder on shared storage"
+                if cargo.name == IMAGE
+                else f'read it in place: `voy data index {cargo.source}`, and `stage = "index"`',
             )
         because = f"{cargo.stage.value} would need {cargo.need}, and {where}: read from shared storage"
         yield Cargo(

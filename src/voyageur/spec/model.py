@@ -35,8 +35,17 @@ class Resources(Struct, frozen=True, kw_only=True):
 
 
 class Environment(Struct, frozen=True, kw_only=True):
+    """`image` is a container's, `runtime` what makes one of it, `binds` the folders that it sees beside the run's own.
+
+    `view` is one of a uenv.
+    """
+
     modules: tuple[str, ...] | None = None
     venv: str | None = None
+    image: str | None = None
+    runtime: str | None = None
+    binds: tuple[str, ...] = ()
+    view: str | None = None
     variables: dict[str, str] = field(default_factory=dict)
     secrets: tuple[str, ...] = ()
 

@@ -19,7 +19,15 @@ from voyageur.runtime.staging import look as kinds
 from voyageur.runtime.staging.hold import Hold, hold_for
 from voyageur.runtime.staging.look import NotThere, look
 from voyageur.runtime.staging.mount import CannotMount, Mounted, tool_for
-from voyageur.runtime.staging.wanted import Wanted, in_words, plain_name, read_wanted, unpacked_name
+from voyageur.runtime.staging.wanted import (
+    IMAGE,
+    Wanted,
+    called,
+    in_words,
+    plain_name,
+    read_wanted,
+    unpacked_name,
+)
 
 _TABLE = ".voyageur.data-%s.json"
 
@@ -68,7 +76,7 @@ class Aboard:
         try:
             return look(one.source, most=1).kind
         except (NotThere, DataError) as problem:
-            raise StagingError("dataset %s on %s: %s" % (one.name, self.node, problem)) from None
+            raise StagingError("%s on %s: %s" % (called(one.name), self.node, problem)) from None
 
     # ── arriving ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -89,7 +97,7 @@ class Aboard:
         try:
             return hold_for(one, self.environment, self.node)
         except (NotThere, DataError, OSError) as problem:
-            raise StagingError("dataset %s on %s: %s" % (one.name, self.node, problem)) from None
+            raise StagingError("%s on %s: %s" % (called(one.name), self.node, problem)) from None
 
     def mind(self) -> None:
         """A process that stages, if something is missing and nobody on this node is at it."""
@@ -131,13 +139,13 @@ class Aboard:
             self.mind()
         outcome = hold.outcome()
         if outcome["end"] == "failed":
-            raise StagingError("dataset %s on %s: %s" % (one.name, self.node, outcome["because"]))
+            raise StagingError("%s on %s: %s" % (called(one.name), self.node, outcome["because"]))
 
     def _mount(self, one: Wanted) -> None:
         try:
             self._mounted.append(Mounted(self._kind(one), self._file(one), self._mount_point(one)))
         except CannotMount as problem:
-            raise StagingError("dataset %s on %s: %s" % (one.name, self.node, problem)) from None
+            raise StagingError("%s on %s: %s" % (called(one.name), self.node, problem)) from None
 
     def _mount_point(self, one: Wanted) -> str:
         return os.path.join(self.place, "mnt-" + self.environment.get("SLURM_PROCID", "0"), one.name)
@@ -171,6 +179,15 @@ class Aboard:
     def paths(self) -> Dict[str, str]:
         return {one.name: self.path(one) for one in self.wanted}
 
+    def folders(self) -> List[str]:
+        """All that a program needs to see of its datasets: where they are on this node, and where they came from."""
+        held = [self._holds[one.name].path for one in self.wanted if one.name in self._holds]
+        mounted = [self._mount_point(one) for one in self.wanted if one.stage == "mount"]
+        return [*held, *mounted, *(os.path.dirname(os.path.normpath(one.source)) for one in self._datasets())]
+
+    def _datasets(self) -> List[Wanted]:
+        return [one for one in self.wanted if one.name != IMAGE]
+
     def _file(self, one: Wanted) -> str:
         hold = self._holds.get(one.name)
         if hold is None or not hold.is_whole():
@@ -189,10 +206,10 @@ class Aboard:
 
     def variables(self) -> Dict[str, str]:
         """The table that `data.open` looks into, for this task."""
-        if not self.wanted:
+        if not self._datasets():
             return {}
         path = os.path.join(self.place, _TABLE % self.environment.get("SLURM_PROCID", "0"))
-        table = {"version": 1, "data": {one.name: self._entry(one) for one in self.wanted}}
+        table = {"version": 1, "data": {one.name: self._entry(one) for one in self._datasets()}}
         write_atomically(path, json.dumps(table).encode("ascii"))
         return {VARIABLE: path}
 

@@ -5,6 +5,7 @@ import os
 from typing import Dict, List, Mapping, NamedTuple
 
 VARIABLE = "VOY_STAGE"
+IMAGE = "container image"  # the name of the one that the program runs in; no dataset's name has a space
 AT = "VOY_STAGE_AT"  # PORT:SECRET of the switchboard, where the run has several nodes
 
 
@@ -25,6 +26,10 @@ def in_words(wanted: List[Wanted]) -> str:
 def read_wanted(environment: Mapping[str, str]) -> List[Wanted]:
     found = json.loads(environment.get(VARIABLE) or "{}")
     return [Wanted(name, one["from"], one["stage"], one.get("at", "")) for name, one in found.items()]
+
+
+def called(name: str) -> str:
+    return "the container image" if name == IMAGE else "dataset %s" % name
 
 
 def plain_name(source: str) -> str:
