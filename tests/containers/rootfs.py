@@ -20,14 +20,14 @@ _VERSION = "1"
 
 def squashfs() -> Path:
     """The image as one file."""
-    return _made("image.sqsh", lambda path: _run("mksquashfs", str(folder()), str(path), "-noappend", "-comp", "gzip"))
+    return made("image.sqsh", lambda path: run("mksquashfs", str(folder()), str(path), "-noappend", "-comp", "gzip"))
 
 
 def folder() -> Path:
-    return _made("image", _fill)
+    return made("image", _fill)
 
 
-def _made(name: str, make) -> Path:  # type: ignore[no-untyped-def]
+def made(name: str, make) -> Path:  # type: ignore[no-untyped-def]
     """Whole or not at all; several workers may ask at once."""
     place = FOLDER / _VERSION / name
     place.parent.mkdir(parents=True, exist_ok=True)
@@ -49,7 +49,7 @@ def _remove(path: Path) -> None:
     path.unlink(missing_ok=True)
 
 
-def _run(*words: str) -> str:
+def run(*words: str) -> str:
     return subprocess.run(words, check=True, capture_output=True, text=True).stdout
 
 
@@ -70,7 +70,7 @@ def _fill(root: Path) -> None:
     for name in PROGRAMS:
         _also_called(root, name)
     (root / "usr/bin/python3").symlink_to(python.name)
-    library = Path(_run(str(python), "-c", "import sysconfig; print(sysconfig.get_path('stdlib'))").strip())
+    library = Path(run(str(python), "-c", "import sysconfig; print(sysconfig.get_path('stdlib'))").strip())
     shutil.copytree(library, root / str(library).lstrip("/"), symlinks=False, ignore=shutil.ignore_patterns(*_LEFT_OUT),
                     ignore_dangling_symlinks=True)  # fmt: skip
     _copy(root, (str(path) for path in (library / "lib-dynload").glob("*.so")), only_libraries=True)
@@ -89,7 +89,7 @@ def _copy(root: Path, files: Iterable[str], only_libraries: bool = False) -> Non
     for file in files:
         if not only_libraries:
             _put(root, os.path.realpath(file), os.path.realpath(file))
-        for line in _run("ldd", file).splitlines():
+        for line in run("ldd", file).splitlines():
             path = next((word for word in line.split() if word.startswith("/")), "")
             if path:
                 _put(root, os.path.realpath(path), path)

@@ -104,14 +104,14 @@ CASES: dict[str, tuple[Site, str, str, dict[str, Any]]] = {
     "apptainer-binds": (site("apptainer"), "/images/torch.sif", "SIF file", {"env__binds": ["/data:/inside"]}),
     "singularity": (site("singularity"), "/images/torch.sif", "SIF file", {"gpus": 4}),
     "charliecloud": (site("charliecloud"), "/images/torch", "unpacked folder", {}),
-    "podman": (site("podman"), "pytorch/pytorch:2.4.0", "name", {"gpus": 4}),
-    "podman-amd": (site("podman", amd=True), "pytorch/pytorch:2.4.0", "name", {"gpus": 4}),
+    "podman": (site("podman"), "pytorch/pytorch:2.4.0", "image's name", {"gpus": 4}),
+    "podman-amd": (site("podman", amd=True), "pytorch/pytorch:2.4.0", "image's name", {"gpus": 4}),
     "podman-folder": (site("podman"), "/images/torch", "unpacked folder", {}),
     "podman-hpc": (site("podman-hpc"), "docker://pytorch/pytorch:2.4.0", "registry image", {"gpus": 4}),
     "shifter": (site("shifter"), "docker://pytorch/pytorch:2.4.0", "registry image", {"gpus": 4}),
     "sarus": (site("sarus"), "docker://pytorch/pytorch:2.4.0", "registry image", {"gpus": 4}),
     "enroot": (site("enroot"), "/images/torch.sqsh", "squashfs image", {"gpus": 4}),
-    "uenv": (site("edf", "uenv"), "prgenv-gnu/24.11:v1", "name", {"gpus": 4, "env__view": "default"}),
+    "uenv": (site("edf", "uenv"), "prgenv-gnu/24.11:v1", "image's name", {"gpus": 4, "env__view": "default"}),
 }
 
 
@@ -124,7 +124,7 @@ def test_what_a_task_runs(golden: Golden, node: Path, name: str) -> None:
 IN_STEP = {
     "pyxis": (site("pyxis"), "/images/torch.sqsh", "squashfs image"),
     "pyxis-registry": (site("pyxis"), "docker://nvcr.io/nvidia/pytorch:24.05-py3", "registry image"),
-    "edf": (site("edf", "uenv"), "my-torch", "name"),
+    "edf": (site("edf", "uenv"), "my-torch", "image's name"),
     "edf-registry": (site("edf", "uenv"), "docker://nvcr.io/nvidia/pytorch:24.05-py3", "registry image"),
 }
 

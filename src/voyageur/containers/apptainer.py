@@ -6,7 +6,7 @@ would be replaced, and a command in backticks run (Apptainer 1.4.5; `--no-eval` 
 
 from __future__ import annotations
 
-from voyageur.containers.image import FOLDER, REGISTRY, SIF, SQUASHFS, Image
+from voyageur.containers.image import ARCHIVE, FOLDER, REGISTRY, SIF, SQUASHFS, Image
 from voyageur.containers.model import BINDS, ContainerRuntime, Inside, Recipe
 
 
@@ -43,7 +43,7 @@ class Apptainer(ContainerRuntime):
         return {f"{kind}_CACHEDIR": folder, f"{kind}_TMPDIR": folder}
 
     def instead(self, image: Image) -> str:
-        if image.kind == "archive of docker or podman":
+        if image.kind == ARCHIVE:
             return f"make a SIF file of it: `{self.program} build image.sif docker-archive:{image.said}`"
         return super().instead(image)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from voyageur.containers.image import FOLDER, SQUASHFS, Image
+from voyageur.containers.image import FOLDER, NAME, REGISTRY, SQUASHFS, Image
 from voyageur.containers.model import BINDS, ContainerRuntime, Environment, Inside, Recipe
 
 
@@ -24,7 +24,7 @@ class Charliecloud(ContainerRuntime):
         )
 
     def instead(self, image: Image) -> str:
-        if image.kind in ("registry image", "name"):
+        if image.kind in (REGISTRY, NAME):
             reference = image.reference
             return f"`ch-image pull {reference}`, then `ch-convert {reference} {image.slug}.sqfs`, and name that file"
         return super().instead(image)

@@ -7,7 +7,8 @@ import re
 from msgspec import Struct
 
 SIF, SQUASHFS, FOLDER, REGISTRY, NAME, EDF, ARCHIVE = (
-    "SIF file", "squashfs image", "unpacked folder", "registry image", "name", "EDF file", "archive of docker or podman"
+    "SIF file", "squashfs image", "unpacked folder", "registry image", "image's name", "EDF file",
+    "archive of docker or podman",
 )  # fmt: skip
 PATHS = (SIF, SQUASHFS, FOLDER, ARCHIVE, EDF)
 _ENDINGS = {

@@ -19,7 +19,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from voyageur.containers.image import REGISTRY, Image
+from voyageur.containers.image import NAME, REGISTRY, Image
 from voyageur.errors import SpecError
 
 BINDS = "{BINDS}"
@@ -128,10 +128,10 @@ class ContainerRuntime:
 
     def instead(self, image: Image) -> str:
         """What to type when the image is of a kind that this runtime does not take."""
-        if image.kind == "name" and REGISTRY in self.takes:
+        if image.kind == NAME and REGISTRY in self.takes:
             return f"for the image of that name at Docker Hub write `docker://{image.said}`"
         return f"make one of these of it: {', '.join(self.takes)}"
 
 
 def article(kind: str) -> str:
-    return f"an {kind}" if kind[0] in "aeiouSE" else f"a {kind}"
+    return f"an {kind}" if kind[0] in "aeiouE" else f"a {kind}"

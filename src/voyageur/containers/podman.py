@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from voyageur.containers.image import FOLDER, NAME, REGISTRY, Image
+from voyageur.containers.image import ARCHIVE, FOLDER, NAME, REGISTRY, Image
 from voyageur.containers.model import BINDS, ContainerRuntime, Inside, Recipe
 
 
@@ -46,7 +46,7 @@ class Podman(ContainerRuntime):
         return f"{program} pull {image.reference}"
 
     def instead(self, image: Image) -> str:
-        if image.kind == "archive of docker or podman":
+        if image.kind == ARCHIVE:
             return f"`{self.program} load --input {image.said}`, and name the image as `{self.program} images` does"
         return f"name it as `{self.program} images` does"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from voyageur.containers.image import NAME, REGISTRY, Image
+from voyageur.containers.image import ARCHIVE, NAME, REGISTRY, Image
 from voyageur.containers.model import BINDS, ContainerRuntime, Environment, Inside, Recipe
 
 
@@ -27,7 +27,7 @@ class Sarus(ContainerRuntime):
         return f"sarus pull {image.reference}"
 
     def instead(self, image: Image) -> str:
-        if image.kind == "archive of docker or podman":
+        if image.kind == ARCHIVE:
             return f"`sarus load {image.said} NAME`, and name it as `sarus images` does"
         return "push it to a registry, `sarus pull` it there, and name it as `sarus images` does"
 
