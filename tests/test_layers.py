@@ -16,7 +16,7 @@ STAIRS = [
     {"runtime"},
     {"slurm_text", "allowance", "data", "env"},
     {"spec", "site"},
-    {"launch"},
+    {"launch", "containers"},
     {"plan"},
     {"rules"},
     {"script", "snapshot", "record"},

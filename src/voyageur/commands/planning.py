@@ -89,6 +89,7 @@ def wished_from(wish: Wish, site_name: str | None = None) -> Wished:
     around = surroundings(spec, site)
     around = replace(around, datasets=_datasets(spec, site, around, identity))
     around, lacking = _with_environment(spec, site, around)
+    around = _with_image(spec, site, around, identity, wish.brings)
     package = gather(spec.project.root, spec.snapshot, _own_files(spec, around, identity))
     check_command(spec, site, around, package)
     notes = (
@@ -96,6 +97,7 @@ def wished_from(wish: Wish, site_name: str | None = None) -> Wished:
         *path_notes(spec, site, around, session.environment()),
         *package.selection.notes,
         *lacking,
+        *((around.image.note,) if around.image and around.image.note else ()),
     )
     return Wished(spec=spec, site=site, around=around, package=package, notes=notes, identity=identity, ignored=ignored)
 
@@ -116,6 +118,16 @@ def _with_environment(spec: Spec, site: Site, around: Surroundings) -> tuple[Sur
     if found.missing:
         return around, (f"{found.missing}: `{found.hint}`",)
     return replace(around, environment=found.built), ()
+
+
+def _with_image(spec: Spec, site: Site, around: Surroundings, identity: Identity, brings: bool) -> Surroundings:
+    if not spec.env.image:
+        return around
+    from voyageur.commands.images import programs_here, see_image
+
+    around = replace(around, container_programs=programs_here() if session.is_here(site) else {})
+    scratch = Path(folders_for(spec, around, identity).scratch)
+    return replace(around, image=see_image(spec, site, around, scratch, brings))
 
 
 def read_wish(wish: Wish, site_name: str | None = None) -> Spec:

@@ -26,6 +26,7 @@ def command(as_json: bool, shape: str | None, **typed: Any) -> None:
 
     wish = Wish(**typed)
     make_what_is_missing(wish)
+    wish.brings = True
     planned = planned_as(wish, shape)
     refuse_errors(planned.findings, planned.site)
     session.check_can_submit(planned.site)

@@ -89,10 +89,12 @@ def check_launch(style: Style, wanted: Wanted, recognised: Recognised | None) ->
         )
 
 
-def launch_words(style: Style, wanted: Wanted, shape: Shape, gpu_flag: str = "") -> tuple[str, ...]:
+def launch_words(
+    style: Style, wanted: Wanted, shape: Shape, gpu_flag: str = "", more: tuple[str, ...] = ()
+) -> tuple[str, ...]:
     """The words that start the tasks. Since 22.05 srun does not take --cpus-per-task over from sbatch.
 
-    `gpu_flag` is for sites where a step must ask for its GPUs once more.
+    `gpu_flag` is for sites where a step must ask for its GPUs once more; `more` is of a container that srun makes.
     """
     if style.tasks is Tasks.NONE:
         return ()
@@ -106,6 +108,7 @@ def launch_words(style: Style, wanted: Wanted, shape: Shape, gpu_flag: str = "")
         f"--cpus-per-task={shape.cpus_per_task.value}",
         *((gpu_flag,) if gpu_flag else ()),
         *style.step_flags(wanted),
+        *more,
         f"--kill-on-bad-exit={int(style.ends_together)}",
         *(("--label",) if shape.tasks > 1 and not style.tags_ranks else ()),
         *TASK,

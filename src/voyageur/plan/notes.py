@@ -16,7 +16,8 @@ _SECRET = re.compile(r"(?:^|_)(?:TOKEN|KEY|APIKEY)$|PASSWORD|PASSWD|SECRET", re.
 
 def notes_on(spec: Spec, site: Site, around: Surroundings) -> Iterator[str]:
     yield from check_words(spec.command)
-    yield from _conda(spec, around)
+    if not spec.env.image:
+        yield from _conda(spec, around)
     yield from _secret_variables(spec)
     yield from _gpu_of_a_cluster(spec, site)
     yield from _account_in_the_shell(spec, site, around)

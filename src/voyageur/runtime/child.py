@@ -46,8 +46,15 @@ class Mailbox:
 
 class Child:
     def __init__(
-        self, argv: List[str], environment: Dict[str, str], folder: str, grace: float, through_srun: bool = False
+        self,
+        argv: List[str],
+        environment: Dict[str, str],
+        folder: str,
+        grace: float,
+        through_srun: bool = False,
+        in_container: bool = False,
     ) -> None:
+        self.in_container = in_container
         self.through_srun = through_srun  # our own step: its tasks prepare their nodes and understand our signals
         self.warning = signal.Signals["SIG" + (environment.get("VOY_WARN_SIGNAL") or "USR1")]
         self.is_srun = through_srun and os.path.basename(argv[0]) == "srun"
@@ -76,7 +83,7 @@ class Child:
         if self.through_srun:
             self._tell_step(WARN)
             return 0
-        told = len(processes.tell(self.pid, self.warning))
+        told = len(processes.tell(self.pid, self.warning, self.in_container))
         self.warned += told
         return told
 
@@ -88,7 +95,7 @@ class Child:
         if self.through_srun:
             if not self._tell_step(STOP_THROUGH_SRUN):
                 self._finish()
-        elif not processes.tell(self.pid, STOP):
+        elif not processes.tell(self.pid, STOP, self.in_container):
             self._finish()
 
     def _tell_step(self, signum: int) -> bool:
@@ -115,7 +122,8 @@ class Child:
             self._finish()
 
     def _someone_listens(self) -> bool:
-        return any(processes.listens(pid, STOP) for pid in processes.family(self.pid))
+        family = processes.family(self.pid)
+        return any(processes.listens(pid, STOP) for pid in family if not self.in_container or processes.is_inside(pid))
 
     def kill(self) -> None:
         if self.through_srun:

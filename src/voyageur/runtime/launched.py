@@ -5,7 +5,7 @@ import os
 import shlex
 from typing import Dict, List, Mapping, Optional
 
-from voyageur.runtime import blanks, meeting, members
+from voyageur.runtime import blanks, inside, meeting, members
 from voyageur.runtime.folder import append_event
 from voyageur.runtime.program import Program
 
@@ -30,6 +30,7 @@ class Launched:
         variables.update(blanks.each(known))
         if self.services:
             self.services.environment = {**known, **variables}
+            self.services.program = what._replace(environment=self.services.environment, folder=variables["VOY_TMP"])
         argv = [blanks.filled(word, known) for word in what.argv]
         self.program = what._replace(argv=self._worker_argv() if self.is_worker else argv, environment=variables)
         self._bell: Optional[members.Bell] = None
@@ -89,6 +90,8 @@ def missing(environment: Mapping[str, str]) -> str:
     import shutil
     import subprocess
 
+    if inside.recipe_of(environment):  # then the image has to have it, and the first shell inside asks
+        return ""
     python, *modules = shlex.split(environment.get("VOY_NEEDS", "")) or [""]
     for name in shlex.split(environment.get("VOY_NEEDS_PROGRAMS", "")):
         if not shutil.which(name, path=environment.get("PATH")):

@@ -12,10 +12,11 @@ import sys
 import tempfile
 import threading
 import time
-from typing import Dict, List, Optional
+from typing import Dict, List, Optional, Tuple
 
-from voyageur.runtime import blanks, processes
+from voyageur.runtime import blanks, inside, processes
 from voyageur.runtime.node_folder import remove_tree
+from voyageur.runtime.program import Program
 
 _READY_SECONDS = 180.0
 _END_SECONDS = 10.0
@@ -32,6 +33,7 @@ class Services:
     def __init__(self, environment: Dict[str, str], tmp: str) -> None:
         self.environment = environment
         self.tmp = tmp
+        self.program: Optional[Program] = None  # for those that run in a container
         self.short: Optional[str] = None
         self.started: List["subprocess.Popen[bytes]"] = []
         self.is_first = environment.get("IS_FIRST") == "1" and environment.get("LOCAL_RANK", "0") == "0"
@@ -46,12 +48,12 @@ class Services:
 
     def start(self, name: str) -> "subprocess.Popen[bytes]":
         """VOY_HEAD or VOY_WORKER."""
-        words = blanks.words(name, self.environment)
+        words, environment = self._entry(name)
         with open(self.log(name), "ab") as log:
             try:
                 service = subprocess.Popen(
                     words,
-                    env=self.environment,
+                    env=environment,
                     cwd=self.tmp,
                     stdin=subprocess.DEVNULL,
                     stdout=log,
@@ -63,6 +65,16 @@ class Services:
                 raise MembersError("%s cannot be started: %s" % (words[0], problem.strerror)) from None
         self.started.append(service)
         return service
+
+    def _entry(self, name: str) -> "Tuple[List[str], Dict[str, str]]":
+        words = blanks.words(name, self.environment)
+        if self.program is None:
+            return words, self.environment
+        try:
+            entry = inside.enter(self.program._replace(argv=words))
+        except inside.ContainerError as problem:
+            raise MembersError(str(problem)) from None
+        return entry.argv, entry.environment
 
     def log(self, name: str) -> str:
         return os.path.join(self.tmp, ".voyageur.%s.log" % name.lower())
@@ -92,9 +104,9 @@ class Services:
             count, _, text = line.partition(" ")
             self._until(lambda: self._said(text) >= int(count), "VOY_HEAD", head, "not all workers came")
         if self.environment.get("VOY_READY"):
-            words = blanks.words("VOY_READY", self.environment)
+            words, environment = self._entry("VOY_READY")
             with open(self.log("VOY_READY"), "ab") as log:
-                ready = subprocess.Popen(words, env=self.environment, stdout=log, stderr=subprocess.STDOUT)
+                ready = subprocess.Popen(words, env=environment, stdout=log, stderr=subprocess.STDOUT)
             self._until(lambda: ready.poll() is not None, "VOY_READY", head, "not all workers came")
             if ready.returncode:
                 raise MembersError("not all workers came\n%s" % self.last_words("VOY_READY"))

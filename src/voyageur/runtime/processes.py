@@ -69,16 +69,33 @@ def listens(pid: int, signum: int) -> bool:
     return False
 
 
-def tell(root: int, signum: int) -> List[int]:
+def is_inside(pid: int) -> bool:
+    """In a container, seen from here: its root is another than ours. A container runtime itself has ours."""
+    try:
+        there, here = os.stat("/proc/%d/root/" % pid), os.stat("/")
+    except OSError:
+        return False
+    return (there.st_dev, there.st_ino) != (here.st_dev, here.st_ino)
+
+
+def _is_ours(pid: int) -> bool:
+    """Our own wrapper of a rank hands on what it hears."""
+    with contextlib.suppress(OSError), open("/proc/%d/cmdline" % pid, "rb") as file:
+        return b"/runtime.pyz\0rank\0" in file.read()
+    return False
+
+
+def tell(root: int, signum: int, only_inside: bool = False) -> List[int]:
     """Signal the topmost processes from `root` down that listen, and only those.
 
     What is below a listener is its own affair: forked loader workers inherit its handler and must not act as well.
+    `only_inside`: not a container runtime, which catches every signal and need not hand it on (Apptainer does not).
     """
     everybody = family(root)
     told, waiting = [], [root]
     while waiting:
         pid = waiting.pop()
-        if listens(pid, signum):
+        if listens(pid, signum) and (not only_inside or is_inside(pid) or _is_ours(pid)):
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signum)
                 told.append(pid)

@@ -9,7 +9,7 @@ import sys
 import time
 from typing import Dict, List, Mapping
 
-from voyageur.runtime import blanks, processes
+from voyageur.runtime import blanks, inside, processes
 from voyageur.runtime.folder import append_event
 from voyageur.runtime.program import node_name
 
@@ -50,8 +50,9 @@ def run(command: List[str]) -> int:
         print("voyageur: %s cannot be started: %s" % (command[0], problem.strerror), file=sys.stderr, flush=True)
         return 127
     stopped: List[int] = []
+    hidden = inside.recipe_of(environment).get("environment", "host") != "host"
     for signum in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(signum, lambda number, _: _pass_on(child.pid, number, stopped))
+        signal.signal(signum, lambda number, _: _pass_on(child.pid, number, stopped, hidden))
     last: List[str] = []
     _carry(child, [Lines(prefix, 1, last), Lines(prefix, 2, last)])
     code = child.wait()
@@ -71,9 +72,9 @@ def _start(command: List[str], environment: Dict[str, str]) -> "subprocess.Popen
     )
 
 
-def _pass_on(pid: int, signum: int, stopped: List[int]) -> None:
+def _pass_on(pid: int, signum: int, stopped: List[int], only_inside: bool) -> None:
     stopped.append(signum)
-    if not processes.tell(pid, signum):
+    if not processes.tell(pid, signum, only_inside):
         processes.signal_all(pid, signum)
 
 

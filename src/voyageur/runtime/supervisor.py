@@ -8,7 +8,7 @@ import sys
 import time
 from typing import Dict, List, Optional
 
-from voyageur.runtime import processes, program
+from voyageur.runtime import inside, processes, program
 from voyageur.runtime.chain import NOTHING, Chain
 from voyageur.runtime.child import WARN, Child, Mailbox
 from voyageur.runtime.environment import EnvironmentProblem
@@ -51,6 +51,7 @@ class Supervisor:
         self.child: Optional[Child] = None
         self.place: Optional[NodeFolder] = None
         self.aboard: Optional[Aboard] = None
+        self.entry: Optional[inside.Entry] = None
         self.saving = Saving(environment, self.ledger.node, None)
         self.switchboard: "Optional[subprocess.Popen[bytes]]" = None
 
@@ -165,7 +166,12 @@ class Supervisor:
             return Child(self.command, self.environment, self.ledger.folder, grace, through_srun=True)
         what, self.place = program.prepare(self.command, self.environment, lambda seconds: self._wait(mailbox, seconds))
         self.aboard, self.saving = what.aboard, what.saving
-        return Child(what.argv, what.environment, what.folder, grace)
+        try:
+            self.entry = inside.enter(what, asks=True)
+        except inside.ContainerError as problem:
+            raise NodeFolderError(str(problem)) from None
+        entry = self.entry
+        return Child(entry.argv, entry.environment, what.folder, grace, in_container=entry.is_hidden)
 
     def _rescue(self) -> None:
         """Behind srun the last task on every node has done it."""
@@ -253,7 +259,7 @@ class Supervisor:
         elif self.next.comes:
             self.ledger.say(self.next.because or "this piece is over; the next goes on")
         else:
-            self.ledger.finish(how, code, self._used(), **memory)
+            self.ledger.finish(how, code, self._used(), **memory, **self._why(code))
             self.chain.end_rest()
         return shell_code(code)
 
@@ -313,6 +319,10 @@ class Supervisor:
     def _killed_for_memory(self) -> Dict[str, int]:
         kills = oom_kills() - self.oom_before
         return {"oom_kills": kills} if kills > 0 else {}
+
+    def _why(self, code: int) -> Dict[str, str]:
+        why = inside.explain(self.entry, self.environment) if code and self.entry else ""
+        return {"problem": why} if why else {}
 
     def _fail(self, problem: str, code: int = 1) -> int:
         self.ledger.say(problem)

@@ -7,7 +7,7 @@ import sys
 import time
 from typing import List
 
-from voyageur.runtime import blanks, launched, processes, program
+from voyageur.runtime import blanks, inside, launched, processes, program
 from voyageur.runtime.child import STOP_THROUGH_SRUN, WARN, Child, Mailbox
 from voyageur.runtime.environment import EnvironmentProblem, read_wish
 from voyageur.runtime.folder import BEAT_SECONDS, append_event
@@ -40,12 +40,14 @@ def run(command: List[str]) -> int:
     what = launch.program
     try:
         launch.begin()
-        child = Child(what.argv, what.environment, what.folder, _grace(environment))
-    except (MembersError, OSError) as problem:
+        first = launched.first_on_first_node(environment)
+        entry = inside.enter(what, asks=first or environment.get("SLURM_LOCALID") == "0")
+        child = Child(entry.argv, entry.environment, what.folder, _grace(environment), in_container=entry.is_hidden)
+    except (MembersError, inside.ContainerError, OSError) as problem:
         launch.end()
         what.aboard.leave()
         place.leave()
-        if isinstance(problem, MembersError):
+        if not isinstance(problem, OSError):
             return _refuse(environment, str(problem), 1)
         return _refuse(environment, "%s cannot be started: %s" % (what.argv[0], problem.strerror), 127)
     usage, oom_before, quiet = Usage(), oom_kills(), Quiet(environment)
@@ -60,6 +62,7 @@ def run(command: List[str]) -> int:
             at_end=launch.end,
         )
         ended = time.time()
+        why = inside.explain(entry, environment) if code else ""
         if child.warned or place.stop_was_seen():
             _note(environment, "warning heard")
         place.write_usage(str(blanks.rank_of(environment)), usage.facts())
@@ -71,7 +74,8 @@ def run(command: List[str]) -> int:
     if code != 0 and child.stopped_at is None:  # else it followed another that had failed, or was cancelled
         code = launch.code(code, False, environment)
         if code != 0:
-            _note(environment, "task failed", code=code, ended=ended, oom_kills=oom_kills() - oom_before)
+            facts = {"problem": why} if why else {}
+            _note(environment, "task failed", code=code, ended=ended, oom_kills=oom_kills() - oom_before, **facts)
     return shell_code(launch.code(code, True, environment))
 
 

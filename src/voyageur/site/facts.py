@@ -198,7 +198,10 @@ class Welcome(enum.Enum):
 
 
 class Software(Facts, frozen=True, kw_only=True):
-    """`purge`: may a script start with `module purge`? `blocked`: modules, or their beginnings, that are refused."""
+    """`purge`: may a script start with `module purge`? `blocked`: modules, or their beginnings, that are refused.
+
+    `containers` are runtimes by the names that `voyageur.containers` has for them, the preferred one first.
+    """
 
     modules: tuple[str, ...] = ()
     before_environment: tuple[str, ...] = ()

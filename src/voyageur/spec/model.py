@@ -35,7 +35,11 @@ class Resources(Struct, frozen=True, kw_only=True):
 
 
 class Environment(Struct, frozen=True, kw_only=True):
-    """`requirements` are files that say which packages are wanted, `wheels` a folder of wheels that travels along."""
+    """`requirements` are files that say which packages are wanted, `wheels` a folder of wheels that travels along.
+
+    `image` is a container's, `runtime` what makes one of it, `binds` the folders that it sees beside the run's own.
+    `view` is one of a uenv.
+    """
 
     modules: tuple[str, ...] | None = None
     venv: str | None = None
@@ -44,6 +48,10 @@ class Environment(Struct, frozen=True, kw_only=True):
     wheels: str | None = None
     build: str = "once"
     form: str = "auto"
+    image: str | None = None
+    runtime: str | None = None
+    binds: tuple[str, ...] = ()
+    view: str | None = None
     variables: dict[str, str] = field(default_factory=dict)
     secrets: tuple[str, ...] = ()
 
