@@ -44,7 +44,7 @@ class Provision(Struct, frozen=True, kw_only=True):
 
 
 def environment_for(spec: Spec, site: Site, scratch: str) -> Provision:
-    """Raises SpecError for a lock that cannot be read. An image, or a virtual environment that is named, wins over it."""
+    """Raises SpecError for a lock that cannot be read. An image, or a virtual environment that is named, wins."""
     file = find_lock(spec, site)
     if spec.env.image or spec.says("env.venv") or not (file or spec.env.requirements):
         return Provision()
