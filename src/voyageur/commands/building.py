@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from voyageur.commands import session
 from voyageur.commands.env.setting import Setting, setting_of
 from voyageur.commands.environments import Provision
 from voyageur.env.lock import key_of
-from voyageur.errors import SpecError
+from voyageur.errors import SiteError, SpecError
 from voyageur.show.output import aside
 from voyageur.site.facts import Welcome
 
 if TYPE_CHECKING:
     from voyageur.commands.options import Wish
     from voyageur.env.model import Built
+    from voyageur.site import Site
     from voyageur.workshop.making import Order
 
 
@@ -24,6 +27,15 @@ def builds_here(setting: Setting) -> bool:
     site = setting.site
     inside_a_job = "SLURM_JOB_ID" in session.environment()
     return site.engine == "local" or inside_a_job or site.conduct.login_builds in (Welcome.FINE, Welcome.UNKNOWN)
+
+
+def check_may_build_here(site: Site) -> None:
+    if site.conduct.login_builds is Welcome.FORBIDDEN and "SLURM_JOB_ID" not in session.environment():
+        raise SiteError(
+            f"{site.name} forbids builds where people log in",
+            facts=[site.conduct.source] if site.conduct.source else [],
+            hint="`voy env build` makes it in a job",
+        )
 
 
 def make_what_is_missing(wish: Wish, site_name: str | None = None) -> None:
@@ -46,14 +58,38 @@ def make_what_is_missing(wish: Wish, site_name: str | None = None) -> None:
     _make_both(setting, provision)
 
 
-def _make_both(setting: Setting, provision: Provision) -> None:
+def lock_for_build(setting: Setting) -> Provision:
+    """Raises SpecError where nothing asks for an environment, or where the lock does not hold any more."""
+    from voyageur.commands.environments import environment_for
+    from voyageur.commands.locking import source_names
+
+    provision = environment_for(setting.spec, setting.site, setting.scratch)
+    if provision.lock and not provision.stale:
+        return provision
+    if provision.lock_file:
+        raise SpecError(provision.missing, facts=[str(provision.lock_file)], hint=f"`{provision.hint}` makes it anew")
+    if setting.spec.says("env.venv"):
+        hint = "leave it out, and name what is wanted in `env.requirements`"
+        raise SpecError(
+            "the project names a virtual environment, which is used as it is", facts=["env.venv"], hint=hint
+        )
+    names = ", ".join(source_names(setting))
+    return with_lock(setting, replace(provision, missing=f"{names} had no lock yet"))
+
+
+def with_lock(setting: Setting, provision: Provision) -> Provision:
+    """For a project that has none yet."""
     from voyageur.commands.environments import environment_for
     from voyageur.commands.locking import make_lock, write_lock
 
+    path = write_lock(setting, make_lock(setting).lock)
+    aside(f"{provision.missing}: {path.name} is written")
+    return environment_for(setting.spec, setting.site, setting.scratch)
+
+
+def _make_both(setting: Setting, provision: Provision) -> None:
     if provision.stale:
-        path = write_lock(setting, make_lock(setting).lock)
-        aside(f"{provision.missing}: {path.name} is written")
-        provision = environment_for(setting.spec, setting.site, setting.scratch)
+        provision = with_lock(setting, provision)
     if not provision.built:
         assert provision.lock
         aside(f"{provision.missing}: it is made now, once, with {len(provision.lock.packages)} packages")

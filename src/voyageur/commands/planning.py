@@ -82,7 +82,10 @@ def plan_of(wished: Wished, spec: Spec | None = None) -> Planned:
 
 def wished_from(wish: Wish, site_name: str | None = None) -> Wished:
     spec = read_wish(wish, site_name)
-    ignored = ignored_rules(wish, spec)
+    return wished_of(spec, ignored_rules(wish, spec))
+
+
+def wished_of(spec: Spec, ignored: tuple[str, ...] = ()) -> Wished:
     identity = draw_identity(slug_for(spec))
     check_site_name(spec)
     site = session.choose_site(spec.site)

@@ -69,7 +69,7 @@ def read_order(path: Path) -> Order:
 def make(order: Order, environment: Mapping[str, str], tell: Tell, *, again: bool = False) -> Built:
     """What there is already, unless `again`; two at once build once."""
     folder = Path(order.folder)
-    _make_folder(folder)
+    make_folder(folder)
     if not again and (built := find_built(folder, order.key)):
         return built
     with held(folder / f"{order.key}.claim", lambda who: tell(f"waiting: {who} is making it")) as claim:
@@ -80,7 +80,7 @@ def make(order: Order, environment: Mapping[str, str], tell: Tell, *, again: boo
             return _made(order, environment, claim, log)
 
 
-def _make_folder(folder: Path) -> None:
+def make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as problem:

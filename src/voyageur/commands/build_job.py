@@ -1,0 +1,114 @@
+"""An environment made in a job, like any other run: submitted, followed, and in the list of runs."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec.structs import replace
+
+from voyageur.commands import session
+from voyageur.commands.building import order_for
+from voyageur.commands.env.setting import Setting
+from voyageur.env.store import find_built
+from voyageur.errors import RunError
+from voyageur.runtime.folder import write_atomically
+from voyageur.show.output import aside
+from voyageur.spec import Checkpoint, Environment, Launch, Resources, Results, Retry, Spec
+from voyageur.units import Duration, Size
+
+if TYPE_CHECKING:
+    from voyageur.commands.environments import Provision
+    from voyageur.env.model import Built
+    from voyageur.record import Run
+    from voyageur.workshop.making import Order
+
+EXPERIMENT = "environment"
+_NEEDS = Resources(cpus=2, memory=Size.parse("8G"), time=Duration.parse("1h"))
+
+
+def build_in_job(setting: Setting, provision: Provision, *, again: bool = False) -> Built:
+    """Waits for it. What the network has is fetched here, because a node may have none."""
+    from voyageur.commands.following import follow
+    from voyageur.show.runs import summary_line
+
+    order = order_for(setting, provision)
+    built = None if again else find_built(setting.environments, order.key)
+    if built:
+        return built
+    path = _written(_with_files(order), setting.environments)
+    run = _submitted(spec_for(setting.spec, path))
+    aside(f"{run.id} makes it: `voy logs {run.id}` shows this log again")
+    run, verdict = follow(session.runs(), run, show=_show)
+    session.runs().remember(run, verdict)
+    path.unlink(missing_ok=True)
+    built = find_built(setting.environments, order.key)
+    if built is None or not verdict.state.is_good:
+        facts = [summary_line(run, verdict, False), f"log: {run.log}"]
+        raise RunError("the job made no environment", facts=facts, hint=verdict.hint or f"`voy logs {run.id}`")
+    return built
+
+
+def _show(data: bytes) -> None:
+    aside(data.decode("utf-8", "replace").rstrip("\n"))
+
+
+def _with_files(order: Order) -> Order:
+    """Every file by its whole path, also those that have just been fetched."""
+    from voyageur.workshop.gathering import Shelf, gather
+
+    lock = order.lock
+    shelf = Shelf(root=Path(order.root), cache=Path(order.cache), folders=order.folders)
+    files = gather(lock.packages, lock.target, shelf)
+    packages = tuple(replace(one, origin=str(files[one.file].absolute())) for one in lock.packages)
+    return replace(order, lock=replace(lock, packages=packages))
+
+
+def _written(order: Order, folder: Path) -> Path:
+    from voyageur.workshop.making import make_folder, order_path
+
+    make_folder(folder)
+    path = order_path(folder, order.key)
+    write_atomically(str(path), msgspec.json.encode(order))
+    return path
+
+
+def spec_for(spec: Spec, order: Path) -> Spec:
+    """The project's own wishes for where to charge, but none of those for its program.
+
+    A partition for GPUs is none for this.
+    """
+    for_gpus = bool(spec.resources.gpus or spec.resources.gpu)
+    return replace(
+        spec,
+        command=(sys.executable, "-m", "voyageur.workshop", str(order)),
+        experiment=EXPERIMENT,
+        resources=_NEEDS,
+        partition=None if for_gpus else spec.partition,
+        qos=None if for_gpus else spec.qos,
+        constraint=None if for_gpus else spec.constraint,
+        env=Environment(modules=spec.env.modules),
+        launch=Launch(with_="plain"),
+        checkpoint=Checkpoint(),
+        retry=Retry(),
+        data={},
+        results=Results(),
+    )
+
+
+def _submitted(spec: Spec) -> Run:
+    from voyageur.commands import etiquette
+    from voyageur.commands.judging import refuse_errors
+    from voyageur.commands.planning import judged, make_run, plan_of, wished_of
+    from voyageur.record import State, Verdict
+
+    planned = judged(plan_of(wished_of(spec)))
+    refuse_errors(planned.findings, planned.site)
+    session.check_can_submit(planned.site)
+    etiquette.pause_before_submit(planned.site)
+    run = make_run(planned)
+    session.engine_for(planned.site).submit(run)
+    session.runs().remember(run.reread(), Verdict(state=State.PENDING))
+    return run.reread()
