@@ -68,7 +68,7 @@ def make_plan(
     shape, queue = decide_shape(in_pieces(spec, chain), site, style, trainer.devices if trainer else None)
     shape = replace(shape, time=chain.piece) if chain else shape
     wanted = wanted_from(spec, site, shape, recognised)
-    check_launch(style, wanted, recognised)
+    check_launch(style, wanted, recognised, mps=bool(spec.launch.mps))
     partition = next((one for one in site.partitions if one.name == queue.place), None)
     account = decide_account(spec, site, around, partition, shape.gpus.value)
     cost = decide_cost(shape, site, queue.place, repeats=chain.pieces.value if chain else 1)

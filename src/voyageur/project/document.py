@@ -51,6 +51,7 @@ EXAMPLES = (
     Example("launch.restarts", 2, "how often torchrun starts all workers anew after one has died"),
     Example("launch.mpi", "pmix", "srun's word for the MPI library, or mpirun; by default the cluster's own"),
     Example("launch.visible", "one", "one: each rank sees its own GPU · all: all of its node"),
+    Example("launch.mps", True, "processes that share a GPU work on it at once, by NVIDIA's MPS, not in turn"),
     Example("launch.preflight", True, "look at every node before the ranks start: disk, GPUs, and whether they meet"),
     Example("launch.quiet", "30m", "so long without a line and without work is told as a hang"),
     Example("checkpoint.pattern", "*.pt", "what the program writes into {checkpoints}"),

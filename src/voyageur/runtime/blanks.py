@@ -107,12 +107,14 @@ def filled(text: str, environment: Mapping[str, str]) -> str:
 
 
 def visible_gpu(environment: Mapping[str, str]) -> Dict[str, str]:
-    """One of the GPUs that the task may see, by its place on its node."""
+    """One of the GPUs that the task may see, by its place on its node. Without Slurm nobody has given it any."""
     if environment.get("VOY_VISIBLE_GPUS") != "one":
         return {}
-    found = {}
+    place, found = int(environment.get("LOCAL_RANK") or 0), {}
     for name in ("CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"):
         seen = [part for part in environment.get(name, "").split(",") if part]
         if len(seen) > 1:
-            found[name] = seen[int(environment.get("LOCAL_RANK") or 0) % len(seen)]
+            found[name] = seen[place % len(seen)]
+    if "VOY_LOCAL_NAMES" in environment and "CUDA_VISIBLE_DEVICES" not in environment:
+        found["CUDA_VISIBLE_DEVICES"] = str(place % max(1, int(environment.get("VOY_GPUS", "1"))))
     return found

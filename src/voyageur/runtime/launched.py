@@ -7,14 +7,17 @@ from typing import Dict, List, Mapping, Optional
 
 from voyageur.runtime import blanks, meeting, members
 from voyageur.runtime.folder import append_event
+from voyageur.runtime.mps import Mps, Pause
 from voyageur.runtime.program import Program
 
 
 class Launched:
     """`program` is what the task runs in the end; on all but the first node that may be a service's worker."""
 
-    def __init__(self, what: Program) -> None:
+    def __init__(self, what: Program, pause: Pause) -> None:
         variables = dict(what.environment)
+        self.mps = Mps(variables, variables["VOY_TMP"], first=blanks.of_task(variables).get("LOCAL_RANK", "0") == "0")
+        variables.update(self.mps.variables(pause))
         known = {**variables, **blanks.of_task(variables)}
         known["NODE_ADDR"] = meeting.own_address(known, int(known["NODE_RANK"]))
         known["INTERFACE"] = meeting.interface_towards(known["NODE_ADDR"]) or "lo"
@@ -60,6 +63,10 @@ class Launched:
     def end(self) -> None:
         if self.services:
             self.services.end()
+
+    def leave(self, pause: Pause, patience: float, ends_others: bool) -> None:
+        """After the command's end. Tasks that a failure ends are not waited for: they wait for us."""
+        self.mps.end((lambda _: False) if ends_others else pause, 0.0 if ends_others else patience)
 
     def code(self, code: int, stopped: bool, environment: Mapping[str, str]) -> int:
         """A worker that was told to end, or was lost, is no failure: the command tells how the run ended."""

@@ -30,18 +30,20 @@ def run(command: List[str]) -> int:
         return shell_code(-signal.SIGTERM)
     except (NodeFolderError, StagingError, OSError) as problem:
         return _refuse(environment, str(problem), 1)
-    launch = launched.Launched(what)
+    launch = launched.Launched(what, mailbox.pause)
     what = launch.program
     try:
         launch.begin()
         child = Child(what.argv, what.environment, what.folder, _grace(environment))
     except (MembersError, OSError) as problem:
         launch.end()
+        launch.leave(mailbox.pause, 0.0, ends_others=True)
         what.aboard.leave()
         place.leave()
         if isinstance(problem, MembersError):
             return _refuse(environment, str(problem), 1)
         return _refuse(environment, "%s cannot be started: %s" % (what.argv[0], problem.strerror), 127)
+    _tell_of_mps(environment, launch)
     usage, oom_before, quiet = Usage(), oom_kills(), Quiet(environment)
     try:
         code = child.watch(
@@ -49,11 +51,12 @@ def run(command: List[str]) -> int:
             lambda: _beat(environment, usage, child, quiet, what),
             BEAT_SECONDS,
             lambda signum: _hand_on(child, signum, what.saving),
-            stayers=lambda: what.aboard.stayers,
-            helpers=lambda: [usage.gpus.pid, *what.aboard.helpers, *what.saving.helpers],
+            stayers=lambda: what.aboard.stayers + launch.mps.stayers,
+            helpers=lambda: [usage.gpus.pid, *what.aboard.helpers, *what.saving.helpers, *launch.mps.stayers],
             at_end=launch.end,
         )
         ended = time.time()
+        launch.leave(mailbox.pause, child.deadline - time.monotonic(), ends_others=_ends_others(environment, code))
         if child.warned or place.stop_was_seen():
             _note(environment, "warning heard")
         place.write_usage(str(blanks.rank_of(environment)), usage.facts())
@@ -87,6 +90,10 @@ def _leave_last(environment: "dict[str, str]", place: NodeFolder, child: Child, 
         _note(environment, "files written", **written.facts())
 
 
+def _ends_others(environment: "dict[str, str]", code: int) -> bool:
+    return code != 0 and environment.get("VOY_TASKS_ARE") != "copies"
+
+
 def _grace(environment: "dict[str, str]") -> float:
     return float(environment.get("VOY_GRACE", "25"))
 
@@ -98,6 +105,14 @@ def _hand_on(child: Child, signum: int, saving: Saving) -> None:
     elif signum in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, STOP_THROUGH_SRUN):
         child.stop()
         saving.save_now()
+
+
+def _tell_of_mps(environment: "dict[str, str]", launch: launched.Launched) -> None:
+    if launch.mps.problem:
+        print("voyageur: MPS is not used: %s" % launch.mps.problem, file=sys.stderr, flush=True)
+        _note(environment, "gpus not shared", problem=launch.mps.problem)
+    elif launch.mps.runs:
+        _note(environment, "gpus shared", by="MPS")
 
 
 def _refuse(environment: "dict[str, str]", problem: str, code: int) -> int:

@@ -192,6 +192,7 @@ KEYS: dict[str, Reader] = {
     "launch.restarts": count(0),
     "launch.mpi": word,
     "launch.visible": one_of("all", "one"),
+    "launch.mps": or_auto(truth),
     "launch.preflight": truth,
     "launch.quiet": duration,
     "checkpoint.pattern": file_pattern,
