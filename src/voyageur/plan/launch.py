@@ -57,6 +57,7 @@ def style_of(launch: Choice[str]) -> Style:
 
 def wanted_from(spec: Spec, site: Site, shape: Shape, recognised: Recognised | None) -> Wanted:
     memory = shape.memory.value
+    signs = {sign.style for sign in recognised.signs} if recognised else set()
     return Wanted(
         command=spec.command,
         nodes=shape.nodes.value,
@@ -68,7 +69,8 @@ def wanted_from(spec: Spec, site: Site, shape: Shape, recognised: Recognised | N
         restarts=spec.launch.restarts,
         line=spec.launch.line,
         mpi=spec.launch.mpi or site.request.mpi,
-        mpi4py=any(sign.style == "mpi" for sign in recognised.signs) if recognised else False,
+        mpi4py="mpi" in signs,
+        lightning="lightning" in {*signs, spec.launch.with_},
         starter=site.request.launcher,
     )
 
@@ -131,6 +133,9 @@ def launch_exports(spec: Spec, site: Site, style: Style, wanted: Wanted) -> Iter
     one = (spec.launch.visible or style.visible) == "one" and wanted.gpus
     if spec.launch.preflight:
         yield Export(name="VOY_PREFLIGHT", value="1", because=f"asked for by {spec.source('launch.preflight')}")
+    if wanted.lightning:
+        because = "Lightning hears the warning only if nobody has touched its signal"
+        yield Export(name="VOY_OWN_SIGNALS", value="1", because=because)
     if spec.launch.preflight or one:
         yield Export(name="VOY_GPUS", value=str(wanted.gpus), because="on each node")
     if one:

@@ -101,12 +101,17 @@ def _by_marker(marker: Json, run: Run) -> Verdict:
 def first_to_fail(run: Run) -> Json | None:
     """The rank that died first, of those that were not started anew: the others only followed it.
 
-    A task that only starts others fails after them; it counts where none of them says anything.
+    A task that only starts others fails after them; it counts where none of them says anything. A rank that is known
+    to have ended the others is the `first`, whenever it was seen to end.
     """
     failed = [event for event in run.events if event["event"] == "task failed" and event.get("attempt") == run.attempt]
     last_round = max((int(event.get("round", 0)) for event in failed if "rank" in event), default=0)
     ranks = [event for event in failed if "rank" in event and int(event.get("round", 0)) == last_round]
-    return min(ranks or failed, key=lambda event: float(event.get("ended") or event["time"]), default=None)
+    return min(ranks or failed, key=_when_it_failed, default=None)
+
+
+def _when_it_failed(event: Json) -> float:
+    return 0.0 if event.get("first") else float(event.get("ended") or event["time"])
 
 
 def _why_it_failed(marker: Json, first: Json | None, code: int, signum: int) -> str:

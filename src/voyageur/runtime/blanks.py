@@ -2,6 +2,7 @@
 
 import json
 import shlex
+import signal
 from typing import Dict, List, Mapping
 
 # Of a task that srun has started, and of one that mpirun has: OpenMPI's, MPICH's and PMIx's own names.
@@ -104,6 +105,11 @@ def filled(text: str, environment: Mapping[str, str]) -> str:
         if "{%s}" % name in text and environment.get(name) is not None:
             text = text.replace("{%s}" % name, environment[name])
     return text
+
+
+def signals_left_alone(environment: Mapping[str, str]) -> List[int]:
+    """Lightning installs its handler only for a signal that nobody ignores."""
+    return [int(signal.SIGUSR1)] if environment.get("VOY_OWN_SIGNALS") == "1" else []
 
 
 def visible_gpu(environment: Mapping[str, str]) -> Dict[str, str]:

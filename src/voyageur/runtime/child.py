@@ -5,7 +5,7 @@ import select
 import signal
 import subprocess
 import time
-from typing import Callable, Dict, List, Optional
+from typing import Callable, Dict, List, Optional, Sequence
 
 from voyageur.runtime import processes
 
@@ -13,6 +13,9 @@ WARN = signal.SIGUSR1
 STOP = signal.SIGTERM
 # srun turns a SIGTERM into SIGKILL for its tasks ("forcing job termination") but hands SIGUSR2 on as it is.
 STOP_THROUGH_SRUN = signal.SIGUSR2
+# Where Slurm follows processes by their parents (proctrack/linuxproc), these reach not only the task that srun started
+# but all below it: a launcher would die of them, and a program before it has saved.
+SRUNS_OWN = (WARN, STOP_THROUGH_SRUN)
 
 
 class Mailbox:
@@ -46,7 +49,13 @@ class Mailbox:
 
 class Child:
     def __init__(
-        self, argv: List[str], environment: Dict[str, str], folder: str, grace: float, through_srun: bool = False
+        self,
+        argv: List[str],
+        environment: Dict[str, str],
+        folder: str,
+        grace: float,
+        through_srun: bool = False,
+        ignores: Sequence[int] = (),
     ) -> None:
         self.through_srun = through_srun  # our own step: its tasks prepare their nodes and understand our signals
         self.warning = signal.Signals["SIG" + (environment.get("VOY_WARN_SIGNAL") or "USR1")]
@@ -62,7 +71,7 @@ class Child:
             cwd=folder,
             start_new_session=True,
             close_fds=False,  # mpirun hands its ranks an open descriptor (PMI_FD); Python's own are not inherited
-            preexec_fn=processes.at_parents_death(signal.SIGKILL),
+            preexec_fn=processes.at_parents_death(signal.SIGKILL, ignores),
         )
         self.pid = self._process.pid
 

@@ -6,7 +6,8 @@ import shlex
 from typing import Dict, List, Mapping, Optional
 
 from voyageur.runtime import blanks, meeting, members
-from voyageur.runtime.folder import append_event
+from voyageur.runtime.child import SRUNS_OWN
+from voyageur.runtime.folder import RUNTIME, append_event
 from voyageur.runtime.mps import Mps, Pause
 from voyageur.runtime.program import Program
 
@@ -41,6 +42,11 @@ class Launched:
         assert self.services
         words = blanks.words("VOY_WORKER", self.services.environment)
         return ["/bin/sh", "-c", 'exec "$@" >"$0" 2>&1', self.services.log("VOY_WORKER"), *words]
+
+    def ignores(self) -> List[int]:
+        """Signals that are not the program's business, unless it asks for them."""
+        left = [] if _starts_ranks(self.program.argv) else blanks.signals_left_alone(self.program.environment)
+        return [signum for signum in SRUNS_OWN if signum not in left]
 
     def begin(self) -> None:
         """Before the command: the services, as far as they are this task's. Raises MembersError."""
@@ -113,6 +119,11 @@ def rank_facts(environment: Mapping[str, str]) -> Dict[str, int]:
     if environment.get("VOY_TASKS_ARE") == "nodes":
         return {}
     return {"rank": blanks.rank_of(environment)}
+
+
+def _starts_ranks(argv: List[str]) -> bool:
+    """Is it a launcher whose workers are ours again?"""
+    return any(os.path.basename(word) == RUNTIME and argv[at + 1 : at + 2] == ["rank"] for at, word in enumerate(argv))
 
 
 def first_on_first_node(environment: Mapping[str, str]) -> bool:

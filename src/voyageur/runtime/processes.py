@@ -9,7 +9,7 @@ import ctypes
 import os
 import platform
 import signal
-from typing import Callable, Container, Dict, List, NamedTuple, Optional
+from typing import Callable, Container, Dict, List, NamedTuple, Optional, Sequence
 
 
 class Stat(NamedTuple):
@@ -109,10 +109,17 @@ def adopt_orphans() -> None:
         _LIBRARY.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
-def at_parents_death(signum: int) -> Callable[[], None]:
-    """For a new child, between fork and exec: it gets this signal when we end, even if we are killed."""
+def at_parents_death(signum: int, ignores: Sequence[int] = (), restores: Sequence[int] = ()) -> Callable[[], None]:
+    """For a new child, between fork and exec: it gets this signal when we end, even if we are killed.
+
+    It `ignores` signals, or no longer ignores those that it `restores`.
+    """
 
     def ask() -> None:
+        for number in ignores:
+            signal.signal(number, signal.SIG_IGN)
+        for number in restores:
+            signal.signal(number, signal.SIG_DFL)
         with contextlib.suppress(OSError, AttributeError):
             _LIBRARY.prctl(_PR_SET_PDEATHSIG, signum, 0, 0, 0)
 

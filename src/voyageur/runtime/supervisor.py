@@ -8,10 +8,10 @@ import sys
 import time
 from typing import Dict, List, Optional
 
-from voyageur.runtime import processes, program
+from voyageur.runtime import abort, processes, program
 from voyageur.runtime.chain import NOTHING, Chain
 from voyageur.runtime.child import WARN, Child, Mailbox
-from voyageur.runtime.folder import BEAT_SECONDS, RECORD, RUNTIME, Duplicate, read_json
+from voyageur.runtime.folder import BEAT_SECONDS, LOG, RECORD, RUNTIME, Duplicate, read_json
 from voyageur.runtime.launched import own_cpu_seconds
 from voyageur.runtime.ledger import Ledger
 from voyageur.runtime.meeting import MeetingError, meet
@@ -39,6 +39,7 @@ class Supervisor:
         environment.update(self.ledger.wishes())
         self.chain = Chain(environment, self.ledger)
         self.milestones = Milestones(environment, self.ledger)
+        self.log_began = abort.size_of(os.path.join(self.ledger.folder, LOG))
         self.usage = Usage()
         self.quiet = Quiet(environment)
         self.oom_before = oom_kills()
@@ -131,6 +132,8 @@ class Supervisor:
         except OSError as problem:
             return self._fail("%s cannot be started: %s" % (self.command[0], problem.strerror), 127)
         code = self.child.watch(mailbox, self._beat, BEAT_SECONDS, self._hear, helpers=self._helpers)
+        if code and self.environment.get("VOY_ABORTS") == "1":
+            self._name_who_aborted(code)
         self._rescue()
         return self._end(code)
 
@@ -165,6 +168,12 @@ class Supervisor:
         what, self.place = program.prepare(self.command, self.environment, lambda seconds: self._wait(mailbox, seconds))
         self.aboard, self.saving = what.aboard, what.saving
         return Child(what.argv, what.environment, what.folder, grace)
+
+    def _name_who_aborted(self, code: int) -> None:
+        """MPI ends all ranks at once, and those who watch them, too; what is left is what the rank has said."""
+        facts = abort.find(os.path.join(self.ledger.folder, LOG), self.log_began, self.environment)
+        if facts:
+            self.ledger.note("task failed", code=code, ended=time.time(), problem=abort.PROBLEM, first=True, **facts)
 
     def _rescue(self) -> None:
         """Behind srun the last task on every node has done it."""

@@ -30,19 +30,21 @@ def run(command: List[str]) -> int:
         return shell_code(-signal.SIGTERM)
     except (NodeFolderError, StagingError, OSError) as problem:
         return _refuse(environment, str(problem), 1)
-    launch = launched.Launched(what, mailbox.pause)
+    try:
+        launch = launched.Launched(what, mailbox.pause)
+    except (NodeFolderError, OSError) as problem:
+        return _give_up(environment, what, place, str(problem), 1)
     what = launch.program
     try:
         launch.begin()
-        child = Child(what.argv, what.environment, what.folder, _grace(environment))
+        child = Child(what.argv, what.environment, what.folder, _grace(environment), ignores=launch.ignores())
     except (MembersError, OSError) as problem:
         launch.end()
         launch.leave(mailbox.pause, 0.0, ends_others=True)
-        what.aboard.leave()
-        place.leave()
         if isinstance(problem, MembersError):
-            return _refuse(environment, str(problem), 1)
-        return _refuse(environment, "%s cannot be started: %s" % (what.argv[0], problem.strerror), 127)
+            return _give_up(environment, what, place, str(problem), 1)
+        why = "%s cannot be started: %s" % (what.argv[0], problem.strerror)
+        return _give_up(environment, what, place, why, 127)
     _tell_of_mps(environment, launch)
     usage, oom_before, quiet = Usage(), oom_kills(), Quiet(environment)
     try:
@@ -113,6 +115,12 @@ def _tell_of_mps(environment: "dict[str, str]", launch: launched.Launched) -> No
         _note(environment, "gpus not shared", problem=launch.mps.problem)
     elif launch.mps.runs:
         _note(environment, "gpus shared", by="MPS")
+
+
+def _give_up(environment: "dict[str, str]", what: program.Program, place: NodeFolder, why: str, code: int) -> int:
+    what.aboard.leave()
+    place.leave()
+    return _refuse(environment, why, code)
 
 
 def _refuse(environment: "dict[str, str]", problem: str, code: int) -> int:
