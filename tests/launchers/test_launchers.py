@@ -33,9 +33,9 @@ STYLES = {
 ALWAYS = {("torchrun", "S"), ("per-rank", "P"), ("mpi", "P"), ("dask", "P"), ("dask", "local"), ("mpi", "local")}
 
 
-def prepared(place: Place, style: str) -> Place:
+def prepared(place: Place, style: str, packages: str = "") -> Place:
     shutil.copytree(EXAMPLES / style, place.project, dirs_exist_ok=True)
-    made = environment(STYLES[style][0])
+    made = environment(packages or STYLES[style][0])
     place.environment |= {"VIRTUAL_ENV": str(made), "PATH": f"{made}/bin:{place.environment['PATH']}"}
     if place.bed and place.bed.kind == "P" and style == "mpi":
         # A node of this kind sees the host's /sys, and in it interfaces that are not its own, and memory that it cannot
