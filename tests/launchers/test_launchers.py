@@ -34,9 +34,9 @@ STYLES = {
 ALWAYS = {("torchrun", "S"), ("per-rank", "P"), ("mpi", "P"), ("dask", "P"), ("dask", "local"), ("mpi", "local")}
 
 
-def prepared(place: Place, style: str) -> Place:
+def prepared(place: Place, style: str, packages: str = "") -> Place:
     shutil.copytree(EXAMPLES / style, place.project, dirs_exist_ok=True)
-    made = environment(STYLES[style][0])
+    made = environment(packages or STYLES[style][0])
     place.environment |= {"VIRTUAL_ENV": str(made), "PATH": f"{made}/bin:{place.environment['PATH']}"}
     variables = dict(_variables(style, made, place))
     if variables:

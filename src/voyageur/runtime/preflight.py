@@ -48,8 +48,13 @@ def _attempt(environment: Mapping[str, str]) -> int:
 
 
 def problems(environment: Mapping[str, str]) -> List[str]:
-    found = [_disk(base_folder(environment)), _gpus(int(environment.get("VOY_GPUS", "0")))]
+    found = [_disk(base_folder(environment)), gpus_gone(environment)]
     return [problem for problem in found if problem]
+
+
+def gpus_gone(environment: Mapping[str, str]) -> str:
+    """Also asked after a failure: a program whose GPU fell off its bus is not to blame."""
+    return _gpus(int(environment.get("VOY_GPUS") or environment.get("SLURM_GPUS_ON_NODE") or 0))
 
 
 def _disk(folder: str) -> str:

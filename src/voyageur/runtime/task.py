@@ -7,7 +7,7 @@ import sys
 import time
 from typing import List
 
-from voyageur.runtime import blanks, launched, processes, program
+from voyageur.runtime import blanks, launched, preflight, processes, program
 from voyageur.runtime.child import STOP_THROUGH_SRUN, WARN, Child, Mailbox
 from voyageur.runtime.folder import BEAT_SECONDS, append_event
 from voyageur.runtime.members import MembersError
@@ -70,7 +70,9 @@ def run(command: List[str]) -> int:
     if code != 0 and child.stopped_at is None:  # else it followed another that had failed, or was cancelled
         code = launch.code(code, False, environment)
         if code != 0:
-            _note(environment, "task failed", code=code, ended=ended, oom_kills=oom_kills() - oom_before)
+            kills, gone = oom_kills() - oom_before, preflight.gpus_gone(environment)
+            sick = {"node_problem": gone} if gone else {}
+            _note(environment, "task failed", code=code, ended=ended, oom_kills=kills, **sick)
     return shell_code(launch.code(code, True, environment))
 
 
