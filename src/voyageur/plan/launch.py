@@ -126,6 +126,8 @@ def launch_exports(spec: Spec, site: Site, style: Style, wanted: Wanted) -> Iter
     if spec.says("launch.quiet"):
         because = "seconds without a line and without work that are told"
         yield Export(name="VOY_QUIET", value=str(spec.launch.quiet.seconds), because=because)
+    if not spec.launch.exclude_bad_nodes:
+        yield Export(name="VOY_LEAVE_OUT", value="0", because=asked(spec, "launch.exclude_bad_nodes"))
     if style.tasks is Tasks.NONE:
         return
     yield Export(name="VOY_TASKS_ARE", value=style.tasks.value, because="what srun starts")

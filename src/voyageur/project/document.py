@@ -53,6 +53,7 @@ EXAMPLES = (
     Example("launch.visible", "one", "one: each rank sees its own GPU · all: all of its node"),
     Example("launch.mps", True, "processes that share a GPU work on it at once, by NVIDIA's MPS, not in turn"),
     Example("launch.preflight", True, "look at every node before the ranks start: disk, GPUs, and whether they meet"),
+    Example("launch.exclude_bad_nodes", False, "false: a node that failed the run is not left out of its next attempt"),
     Example("launch.quiet", "30m", "so long without a line and without work is told as a hang"),
     Example("checkpoint.pattern", "*.pt", "what the program writes into {checkpoints}"),
     Example("checkpoint.resume", "--load {latest}", "added to the command as soon as there is a checkpoint"),

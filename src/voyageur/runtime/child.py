@@ -60,6 +60,8 @@ class Child:
         self.through_srun = through_srun  # our own step: its tasks prepare their nodes and understand our signals
         self.warning = signal.Signals["SIG" + (environment.get("VOY_WARN_SIGNAL") or "USR1")]
         self.is_srun = through_srun and os.path.basename(argv[0]) == "srun"
+        # A handler that is called a second time would interrupt the saving that it has begun.
+        self.is_told_by_slurm = self.warning == WARN and environment.get("VOY_SIGNALS_REACH_ALL") == "1"
         self.grace = grace
         self.warned = 0
         self.stopped_at: Optional[float] = None
@@ -85,7 +87,8 @@ class Child:
         if self.through_srun:
             self._tell_step(WARN)
             return 0
-        told = len(processes.tell(self.pid, self.warning))
+        tell = processes.listeners if self.is_told_by_slurm else processes.tell
+        told = len(tell(self.pid, self.warning))
         self.warned += told
         return told
 

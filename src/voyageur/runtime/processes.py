@@ -69,21 +69,29 @@ def listens(pid: int, signum: int) -> bool:
     return False
 
 
-def tell(root: int, signum: int) -> List[int]:
-    """Signal the topmost processes from `root` down that listen, and only those.
+def listeners(root: int, signum: int) -> List[int]:
+    """The topmost processes from `root` down that listen.
 
     What is below a listener is its own affair: forked loader workers inherit its handler and must not act as well.
     """
     everybody = family(root)
-    told, waiting = [], [root]
+    found, waiting = [], [root]
     while waiting:
         pid = waiting.pop()
         if listens(pid, signum):
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, signum)
-                told.append(pid)
+            found.append(pid)
         else:
             waiting.extend(child for child, stat in everybody.items() if stat.parent == pid)
+    return found
+
+
+def tell(root: int, signum: int) -> List[int]:
+    """Signal those, and only those."""
+    told = []
+    for pid in listeners(root, signum):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, signum)
+            told.append(pid)
     return told
 
 

@@ -14,7 +14,7 @@ from voyageur.runtime.child import WARN, Child, Mailbox
 from voyageur.runtime.folder import BAD_NODE, BEAT_SECONDS, LOG, RECORD, RUNTIME, Duplicate, read_json
 from voyageur.runtime.launched import own_cpu_seconds
 from voyageur.runtime.ledger import Ledger
-from voyageur.runtime.meeting import MeetingError, meet
+from voyageur.runtime.meeting import MeetingError, meet, signals_reach_all
 from voyageur.runtime.memory import oom_kills
 from voyageur.runtime.milestones import Milestones
 from voyageur.runtime.node_folder import NodeFolder, NodeFolderError, base_folder, sweep
@@ -148,6 +148,7 @@ class Supervisor:
         if self.through_srun:
             at = "%(MASTER_ADDR)s:%(MASTER_PORT)s" % found
             self.ledger.note("ranks meet", at=at, nodes=found["VOY_NODE_NAMES"].split(","))
+            self.environment["VOY_SIGNALS_REACH_ALL"] = str(int(signals_reach_all(self.environment)))
 
     def _wants_a_look(self) -> bool:
         return self.environment.get("VOY_PREFLIGHT") == "1" and self.through_srun

@@ -194,6 +194,7 @@ KEYS: dict[str, Reader] = {
     "launch.visible": one_of("all", "one"),
     "launch.mps": or_auto(truth),
     "launch.preflight": truth,
+    "launch.exclude_bad_nodes": truth,
     "launch.quiet": duration,
     "checkpoint.pattern": file_pattern,
     "checkpoint.resume": text,

@@ -54,6 +54,7 @@ class Launch(Struct, frozen=True, kw_only=True):
     visible: str | None = None
     mps: bool | None = None
     preflight: bool = False
+    exclude_bad_nodes: bool = True
     quiet: Duration = Duration(1800)
 
 
