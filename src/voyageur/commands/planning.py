@@ -17,6 +17,7 @@ from voyageur.commands.installed import check_installed
 from voyageur.commands.judging import ignored_rules
 from voyageur.commands.knowing import known_of
 from voyageur.commands.options import Wish
+from voyageur.commands.remembered import with_memories
 from voyageur.errors import SpecError
 from voyageur.findings import Finding
 from voyageur.plan import Identity, Plan, Seen, Surroundings, draw_identity, folders_for, make_plan, slug_for
@@ -86,7 +87,7 @@ def wished_from(wish: Wish, site_name: str | None = None) -> Wished:
     identity = draw_identity(slug_for(spec))
     check_site_name(spec)
     site = session.choose_site(spec.site)
-    around = surroundings(spec, site)
+    around = with_memories(surroundings(spec, site), spec, site)
     around = replace(around, datasets=_datasets(spec, site, around, identity))
     package = gather(spec.project.root, spec.snapshot, _own_files(spec, around, identity))
     check_command(spec, site, around, package)

@@ -27,6 +27,7 @@ from voyageur.plan.model import (
     Seen,
     Shape,
     Surroundings,
+    Waited,
 )
 
 __all__ = [
@@ -44,6 +45,7 @@ __all__ = [
     "Seen",
     "Shape",
     "Surroundings",
+    "Waited",
     "choose_account",
     "decide_account",
     "decide_cost",

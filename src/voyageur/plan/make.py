@@ -64,7 +64,7 @@ def make_plan(
     folders = folders_for(spec, around, identity)
     launch = decide_launch(spec, recognised)
     style, trainer = style_of(launch), recognised.trainer() if recognised else None
-    chain = decide_chain(spec, site)
+    chain = decide_chain(spec, site, around)
     shape, queue = decide_shape(in_pieces(spec, chain), site, style, trainer.devices if trainer else None)
     shape = replace(shape, time=chain.piece) if chain else shape
     wanted = wanted_from(spec, site, shape, recognised)
