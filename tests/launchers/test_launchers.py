@@ -102,6 +102,32 @@ def test_the_first_rank_that_died_is_named_with_its_last_lines(
     assert all(line.startswith("2: ") for line in only.splitlines())
 
 
+DIES = """
+import os, runpy, sys
+if os.environ["RANK"] == "2":
+    print("going", flush=True)
+    os.kill(os.getpid(), 9)
+del sys.argv[0]
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+
+
+@pytest.mark.parametrize("style", ["lightning", "accelerate", "deepspeed", "jax", "tensorflow", "mpi"])
+def test_a_rank_that_is_killed_while_the_others_wait_for_it_ends_them(
+    style: str, kind: str, request: pytest.FixtureRequest
+) -> None:
+    chosen("killed", kind)
+    place = prepared(place_of(kind, request), style)
+    place.write("dies.py", DIES)
+    program = next(path.name for path in sorted(place.project.glob("*.py")) if path.name != "dies.py")
+    started = time.monotonic()
+    ended = place.finish("-W", style, "--", "python", "dies.py", program)
+    assert (ended["state"], ended["because"].split(" on ")[0]) == ("failed", "rank 2"), ended["because"]
+    assert "SIGKILL" in ended["because"]
+    assert "the last lines of rank 2" in place.voy("status", ended["run"]).stdout
+    assert time.monotonic() - started < 90
+
+
 @pytest.mark.parametrize("rank", [1, 2])
 def test_the_rank_that_aborts_mpi_is_named(rank: int, kind: str, request: pytest.FixtureRequest) -> None:
     chosen("mpi", kind)
