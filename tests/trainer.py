@@ -46,8 +46,12 @@ def result(total: int) -> str:
 def prepare(place: Place, **checkpoint: Any) -> None:
     place.write("train.py", SOURCE)
     said = {"pattern": "step-*.json", "progress": r"step (\d+)/(\d+)", "warn": "30s", **checkpoint}
-    lines = [f"{key} = {json.dumps(value)}" for key, value in said.items()]
-    place.write("voyageur.toml", "\n".join(["[checkpoint]", *lines, ""]))
+    write_spec(place, "", **said)
+
+
+def write_spec(place: Place, before: str, **checkpoint: Any) -> None:
+    lines = [f"{key} = {json.dumps(value)}" for key, value in checkpoint.items()]
+    place.write("voyageur.toml", "\n".join([before, "[checkpoint]", *lines, ""]))
 
 
 def command(total: int, pause: float = 0.1, every: int = 5) -> list[str]:

@@ -68,6 +68,28 @@ def started_now(place: Place, run: str) -> bool:
     return status["state"] in ("done", "failed", "stopped", "timeout")
 
 
+def test_the_last_piece_asks_for_no_more_time_than_is_left(simple: Place) -> None:
+    """Ten minutes each; the first one is warned by hand, when a few seconds of work are left."""
+    assert simple.bed
+    trainer.prepare(simple, chain=3)
+    text = (simple.project / "voyageur.toml").read_text()
+    simple.write("voyageur.toml", f"requeue = false\n{text}")
+    source = trainer.SOURCE.replace('print("begins', 'print("limit", os.environ["VOY_TIME_LIMIT"]); print("begins')
+    simple.write("train.py", source)
+    run = simple.submit("-t", "10m", *trainer.command(100))
+    simple.until_logged(run, "step 40/")
+    job = simple.status(run)["job"]
+    assert simple.bed.run(["scancel", "--batch", "--signal=USR1", job]).returncode == 0
+    assert simple.wait(run, code=0)["state"] == "done"
+    log = simple.log(run)
+    assert trainer.result(100) in log and trainer.lost(log) == 0, log
+    (sized,) = events(simple, run, "piece sized")
+    assert sized["time_limit"] == 120 and "the next piece asks for 2 min only" in log
+    assert [line.split()[1] for line in log.splitlines() if line.startswith("limit")] == ["600", "120"]
+    second = events(simple, run, "attempt started")[1]["job"]
+    assert simple.bed.job(str(second))["TimeLimit"] == "00:02:00"
+
+
 @pytest.mark.parametrize("by", ["successors", "requeue"])
 def test_the_other_ways_of_a_chain(slurm: Place, by: str) -> None:
     assert slurm.bed

@@ -74,7 +74,7 @@ def test_the_page_of_a_long_run_tells_how_far_it_is(local: Place) -> None:
     assert local.wait(run, code=0)["state"] == "done"
     page = local.voy("status", run, "--timeline").stdout
     attempts = local.status(run)["attempt"]
-    assert f"attempt {attempts} · 100/100 · 0.1s each · 0 lost" in page
+    assert f"attempt {attempts} · step 100/100 · 0.1s/step · 0 steps lost" in page
     rows = [line for line in page.splitlines() if "█" in line]
     assert len(rows) == attempts
     assert "from the beginning" in rows[0] and rows[0].endswith("stopped")

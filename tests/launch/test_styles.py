@@ -213,3 +213,26 @@ def test_a_style_of_another_package_is_found_by_its_name(monkeypatch: pytest.Mon
     assert asked == [], "others are not looked up for a name of ours"
     assert plan(CLUSTER, gpus=2, launch__with="theirs").shape.tasks_per_node.value == 2
     assert "theirs" in titles() and "theirs" not in names()
+
+
+# ── copies that share a GPU ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("asked", "mps"),
+    [
+        ({"launch__with": "replicas", "tasks": 4}, "auto"),
+        ({"launch__with": "replicas", "tasks": 2}, None),
+        ({"launch__with": "replicas", "tasks": 4, "launch__mps": "false"}, None),
+        ({"launch__with": "per-rank", "tasks": 4}, None),
+        ({"launch__with": "per-rank", "tasks": 4, "launch__mps": "true"}, "1"),
+    ],
+)
+def test_copies_that_share_a_gpu_work_at_once(asked: dict[str, Any], mps: str | None) -> None:
+    told = {export.name: export.value for export in plan(CLUSTER, gpus=2, **asked).exports}
+    assert told.get("VOY_MPS") == mps
+
+
+def test_without_a_gpu_there_is_nothing_to_share() -> None:
+    with pytest.raises(SpecError, match="none is asked for"):
+        plan(CLUSTER, tasks=2, launch__with="replicas", launch__mps="true")

@@ -13,6 +13,7 @@ import pytest
 FOLDER = Path(__file__).parents[2] / "build" / "launchers"
 PACKAGES = {
     "torch": ("torch==2.13.0", "numpy", "lightning", "accelerate"),
+    "trainers": ("torch==2.13.0", "numpy", "keras", "transformers", "accelerate"),
     "deepspeed": ("torch==2.13.0", "numpy", "deepspeed", "ninja"),
     "dask": ("dask[distributed]",),
     "mpi": ("mpi4py", "mpich"),

@@ -17,6 +17,7 @@ from voyageur.commands.installed import check_installed
 from voyageur.commands.judging import ignored_rules
 from voyageur.commands.knowing import known_of
 from voyageur.commands.options import Wish
+from voyageur.commands.remembered import with_memories
 from voyageur.errors import SpecError
 from voyageur.findings import Finding
 from voyageur.plan import Identity, Plan, Seen, Surroundings, draw_identity, folders_for, make_plan, slug_for
@@ -82,17 +83,17 @@ def plan_of(wished: Wished, spec: Spec | None = None) -> Planned:
 
 def wished_from(wish: Wish, site_name: str | None = None) -> Wished:
     spec = read_wish(wish, site_name)
-    return wished_of(spec, ignored_rules(wish, spec))
+    return wished_of(spec, ignored_rules(wish, spec), wish.brings)
 
 
-def wished_of(spec: Spec, ignored: tuple[str, ...] = ()) -> Wished:
+def wished_of(spec: Spec, ignored: tuple[str, ...] = (), brings: bool = False) -> Wished:
     identity = draw_identity(slug_for(spec))
     check_site_name(spec)
     site = session.choose_site(spec.site)
-    around = surroundings(spec, site)
+    around = with_memories(surroundings(spec, site), spec, site)
     around = replace(around, datasets=_datasets(spec, site, around, identity))
     around, lacking = _with_environment(spec, site, around)
-    around = _with_image(spec, site, around, identity, wish.brings)
+    around = _with_image(spec, site, around, identity, brings)
     package = gather(spec.project.root, spec.snapshot, _own_files(spec, around, identity))
     check_command(spec, site, around, package)
     notes = (

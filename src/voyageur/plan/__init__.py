@@ -29,6 +29,7 @@ from voyageur.plan.model import (
     SeenImage,
     Shape,
     Surroundings,
+    Waited,
 )
 
 __all__ = [
@@ -48,6 +49,7 @@ __all__ = [
     "SeenImage",
     "Shape",
     "Surroundings",
+    "Waited",
     "choose_account",
     "decide_account",
     "decide_cost",

@@ -57,6 +57,7 @@ def style_of(launch: Choice[str]) -> Style:
 
 def wanted_from(spec: Spec, site: Site, shape: Shape, recognised: Recognised | None) -> Wanted:
     memory = shape.memory.value
+    signs = {sign.style for sign in recognised.signs} if recognised else set()
     return Wanted(
         command=spec.command,
         nodes=shape.nodes.value,
@@ -68,13 +69,16 @@ def wanted_from(spec: Spec, site: Site, shape: Shape, recognised: Recognised | N
         restarts=spec.launch.restarts,
         line=spec.launch.line,
         mpi=spec.launch.mpi or site.request.mpi,
-        mpi4py=any(sign.style == "mpi" for sign in recognised.signs) if recognised else False,
+        mpi4py="mpi" in signs,
+        lightning="lightning" in {*signs, spec.launch.with_},
         starter=site.request.launcher,
     )
 
 
-def check_launch(style: Style, wanted: Wanted, recognised: Recognised | None) -> None:
+def check_launch(style: Style, wanted: Wanted, recognised: Recognised | None, mps: bool = False) -> None:
     refuse(style, wanted)
+    if mps and not wanted.gpus:
+        raise SpecError("`launch.mps` shares GPUs, and none is asked for", hint="ask for some with `--gpus`")
     trainer = recognised.trainer() if recognised else None
     if trainer and trainer.devices and wanted.gpus and trainer.devices != wanted.gpus:
         raise SpecError(
@@ -125,15 +129,23 @@ def launch_exports(spec: Spec, site: Site, style: Style, wanted: Wanted) -> Iter
     if spec.says("launch.quiet"):
         because = "seconds without a line and without work that are told"
         yield Export(name="VOY_QUIET", value=str(spec.launch.quiet.seconds), because=because)
+    if not spec.launch.exclude_bad_nodes:
+        yield Export(name="VOY_LEAVE_OUT", value="0", because=asked(spec, "launch.exclude_bad_nodes"))
     if style.tasks is Tasks.NONE:
         return
     yield Export(name="VOY_TASKS_ARE", value=style.tasks.value, because="what srun starts")
     yield Export(name="VOY_RANKS", value=str(wanted.ranks), because="on each node")
+    one = (spec.launch.visible or style.visible) == "one" and wanted.gpus
     if spec.launch.preflight:
         yield Export(name="VOY_PREFLIGHT", value="1", because=f"asked for by {spec.source('launch.preflight')}")
-        yield Export(name="VOY_GPUS", value=str(wanted.gpus), because="so many must be there on each node")
-    if (spec.launch.visible or style.visible) == "one" and wanted.gpus:
+    if wanted.lightning:
+        because = "Lightning hears the warning only if nobody has touched its signal"
+        yield Export(name="VOY_OWN_SIGNALS", value="1", because=because)
+    if spec.launch.preflight or one:
+        yield Export(name="VOY_GPUS", value=str(wanted.gpus), because="on each node")
+    if one:
         yield Export(name="VOY_VISIBLE_GPUS", value="one", because="each rank sees its own GPU")
+    yield from _mps(spec, style, wanted)
     services = style.services(wanted)
     if style.ports_for_all or services:
         count = wanted.world + 1 if style.ports_for_all else 2
@@ -147,6 +159,14 @@ def launch_exports(spec: Spec, site: Site, style: Style, wanted: Wanted) -> Iter
     each = {name: value for name, value in style.each(wanted).items() if name not in spec.env.variables}
     if each:
         yield Export(name="VOY_EACH", value=_lines(f"{name}={value}" for name, value in each.items()), because=_FILLED)
+
+
+def _mps(spec: Spec, style: Style, wanted: Wanted) -> Iterator[Export]:
+    """`auto` goes without where the node has none; who asked for it is told."""
+    if spec.launch.mps and wanted.gpus:
+        yield Export(name="VOY_MPS", value="1", because=asked(spec, "launch.mps"))
+    elif spec.launch.mps is None and style.tasks is Tasks.COPIES and 0 < wanted.gpus < wanted.ranks:
+        yield Export(name="VOY_MPS", value="auto", because="copies on one GPU work at once, where the node has MPS")
 
 
 _FILLED = "set for each task, its blanks filled in there"

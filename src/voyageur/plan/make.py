@@ -67,11 +67,11 @@ def make_plan(
     folders = folders_for(spec, around, identity)
     launch = decide_launch(spec, recognised)
     style, trainer = style_of(launch), recognised.trainer() if recognised else None
-    chain = decide_chain(spec, site)
+    chain = decide_chain(spec, site, around)
     shape, queue = decide_shape(in_pieces(spec, chain), site, style, trainer.devices if trainer else None)
     shape = replace(shape, time=chain.piece) if chain else shape
     wanted = wanted_from(spec, site, shape, recognised)
-    check_launch(style, wanted, recognised)
+    check_launch(style, wanted, recognised, mps=bool(spec.launch.mps))
     partition = next((one for one in site.partitions if one.name == queue.place), None)
     account = decide_account(spec, site, around, partition, shape.gpus.value)
     cost = decide_cost(shape, site, queue.place, repeats=chain.pieces.value if chain else 1)

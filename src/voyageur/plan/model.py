@@ -70,10 +70,18 @@ class SeenImage(Struct, frozen=True, kw_only=True):
     note: str = ""
 
 
+class Waited(Struct, frozen=True, kw_only=True):
+    """How long a job of the user's with such a limit has waited in this cluster's queue."""
+
+    limit: Duration
+    seconds: float
+
+
 class Surroundings(Struct, frozen=True, kw_only=True):
     """What the planner is told of the shell it was called from; nothing else of that shell reaches the job.
 
-    `accounts` and `balances` are what this cluster said; empty is not asked, or no answer.
+    `accounts` and `balances` are what this cluster said; empty is not asked, or no answer. `waits` and `start_up`, in
+    seconds, are what earlier runs tell, where a long run is to be cut.
     """
 
     scratch: str
@@ -87,6 +95,8 @@ class Surroundings(Struct, frozen=True, kw_only=True):
     accounts: tuple[Account, ...] = ()
     balances: tuple[Balance, ...] = ()
     account_variables: dict[str, str] = field(default_factory=dict)
+    waits: tuple[Waited, ...] = ()
+    start_up: float | None = None
 
 
 class FrozenCode(Struct, frozen=True, kw_only=True):

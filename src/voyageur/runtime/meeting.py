@@ -49,6 +49,16 @@ def _asked(argv: List[str]) -> str:
     return answer.stdout.decode("utf-8", "replace")
 
 
+def signals_reach_all(environment: Mapping[str, str]) -> bool:
+    """Does Slurm signal all processes of a step, and not only the tasks? A job in a cgroup of Slurm's needs not ask."""
+    if "VOY_LOCAL_TOOLS" in environment:
+        return False
+    with contextlib.suppress(OSError), open("/proc/self/cgroup") as file:
+        if "slurm" in file.read():
+            return False
+    return "proctrack/linuxproc" in _asked(["scontrol", "show", "config"])
+
+
 # ── addresses ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 

@@ -10,6 +10,7 @@ import time
 from typing import Dict, List, Mapping
 
 from voyageur.runtime import blanks, inside, processes
+from voyageur.runtime.child import SRUNS_OWN
 from voyageur.runtime.folder import append_event
 from voyageur.runtime.program import node_name
 
@@ -43,6 +44,8 @@ def run(command: List[str]) -> int:
     environment = dict(os.environ)
     rank = environment.get("RANK") or str(blanks.rank_of(environment))
     prefix = b"%s: " % rank.encode()
+    for signum in SRUNS_OWN:
+        signal.signal(signum, signal.SIG_IGN)
     try:
         child = _start(command, environment)
     except OSError as problem:
@@ -68,7 +71,7 @@ def _start(command: List[str], environment: Dict[str, str]) -> "subprocess.Popen
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         close_fds=False,  # MPICH's ranks speak to mpirun through a descriptor that is open already
-        preexec_fn=processes.at_parents_death(signal.SIGKILL),
+        preexec_fn=processes.at_parents_death(signal.SIGKILL, restores=blanks.signals_left_alone(environment)),
     )
 
 

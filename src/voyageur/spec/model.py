@@ -57,14 +57,19 @@ class Environment(Struct, frozen=True, kw_only=True):
 
 
 class Launch(Struct, frozen=True, kw_only=True):
-    """`line` is the user's own launcher, `visible` how many GPUs a rank sees, `quiet` how long silence is no news."""
+    """`line` is the user's own launcher, `visible` how many GPUs a rank sees, `quiet` how long silence is no news.
+
+    `mps`: do processes on one GPU share it by NVIDIA's MPS? None: copies of `replicas` do, where they can.
+    """
 
     with_: str = "auto"
     line: tuple[str, ...] = ()
     restarts: int = 0
     mpi: str | None = None
     visible: str | None = None
+    mps: bool | None = None
     preflight: bool = False
+    exclude_bad_nodes: bool = True
     quiet: Duration = Duration(1800)
 
 

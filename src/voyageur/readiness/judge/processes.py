@@ -16,19 +16,23 @@ from voyageur.readiness.libraries import (
     SELF_SPREADING_IMPORTS,
     SPREADING,
     SPREADING_IMPORTS,
+    WITHOUT_TF32,
 )
 from voyageur.readiness.model import Kind, Sighting
 from voyageur.readiness.scene import Scene
 from voyageur.rules.project import (
+    BATCH_OF_ONE,
     CORES_OF_THE_NODE,
     NO_GPU_LIBRARY,
     NO_WORKERS,
     SINGLE_PROCESS_LAUNCH,
+    SLOW_PRECISION,
     TOO_MANY_WORKERS,
     at,
 )
 
 _ENOUGH_FOR_WORKERS = 4
+_PRECISION_VARIABLES = {"NVIDIA_TF32_OVERRIDE", "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE"}
 
 
 def workers(scene: Scene) -> Iterator[Finding]:
@@ -101,6 +105,25 @@ def _alone(scene: Scene, file: str, count: int, level: Level) -> Iterator[Findin
     elif tasks > 1:
         what = f"{tasks} copies of {file} would each do the same work"
     yield at(level, SINGLE_PROCESS_LAUNCH).broken(what, fix=fix, file=file)
+
+
+def training(scene: Scene) -> Iterator[Finding]:
+    """How well a GPU is used by a program that trains with PyTorch; by what stands in its lines."""
+    trains = next(((module, seen) for module, seen in scene.seen(Kind.TRAINS)), None)
+    if not scene.plan.shape.gpus.value or trains is None or "torch" not in scene.imported:
+        return
+    for module, sighting in scene.seen(Kind.BATCH):
+        yield scene.finding(Level.HINT, BATCH_OF_ONE, module, sighting, "a DataLoader that is told no batch size")
+    chosen = next(scene.seen(Kind.PRECISION), None) or set(scene.spec.env.variables) & _PRECISION_VARIABLES
+    if not chosen and _may_have_tf32(scene):
+        what = "training in float32, and nothing chooses a faster precision"
+        yield scene.finding(Level.HINT, SLOW_PRECISION, *trains, what)
+
+
+def _may_have_tf32(scene: Scene) -> bool:
+    name = (scene.plan.shape.gpu.value or "").lower()
+    kinds = [name] if name else [gpu.name.lower() for one in scene.site.partitions for gpu in one.gpus]
+    return not kinds or any(not kind.startswith(WITHOUT_TF32) for kind in kinds)
 
 
 def _gpus(count: int) -> str:
