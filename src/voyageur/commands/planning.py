@@ -86,13 +86,14 @@ def wished_from(wish: Wish, site_name: str | None = None) -> Wished:
     return wished_of(spec, ignored_rules(wish, spec), wish.brings)
 
 
-def wished_of(spec: Spec, ignored: tuple[str, ...] = (), brings: bool = False) -> Wished:
+def wished_of(spec: Spec, ignored: tuple[str, ...] = (), brings: bool = False, packages: bool = True) -> Wished:
+    """`brings`: an image that is elsewhere is fetched. Without `packages` the job has no environment of its own."""
     identity = draw_identity(slug_for(spec))
     check_site_name(spec)
     site = session.choose_site(spec.site)
     around = with_memories(surroundings(spec, site), spec, site)
     around = replace(around, datasets=_datasets(spec, site, around, identity))
-    around, lacking = _with_environment(spec, site, around)
+    around, lacking = _with_environment(spec, site, around) if packages else (around, ())
     around = _with_image(spec, site, around, identity, brings)
     package = gather(spec.project.root, spec.snapshot, _own_files(spec, around, identity))
     check_command(spec, site, around, package)
