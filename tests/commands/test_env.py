@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 import tarfile
 from pathlib import Path
 from typing import Any
@@ -107,3 +108,138 @@ def test_a_newer_wheel_that_came_later_is_not_taken(project: Place) -> None:
     project.voy("env", "lock")
     make_wheel(project.project / "wheels", "beta", "9.9")
     assert "beta==2.0" in built(project)["packages"]
+
+
+def test_a_run_makes_what_is_missing_and_then_finds_it(project: Place) -> None:
+    project.write("main.py", "import alpha, sys\nalpha.main()\nprint(sys.prefix)\n")
+    first = project.voy("run", "--", "python", "main.py")
+    assert "requirements.txt has no lock yet: voyageur.lock is written" in first.stderr
+    assert "what voyageur.lock says is not built yet: it is made now, once, with 3 packages" in first.stderr
+    assert "alpha with beta 2.0" in first.stdout
+    second = project.voy("run", "--", "python", "main.py")
+    assert "it is made now" not in second.stderr
+    assert "alpha with beta 2.0" in second.stdout
+
+
+def test_a_lock_that_does_not_hold_any_more_stops_a_run(project: Place) -> None:
+    project.voy("env", "lock")
+    with open(project.project / "requirements.txt", "a") as file:
+        file.write("beta<2\n")
+    for verb in (("run",), ("submit",), ("env", "build")):
+        words = [*verb, "--", "true"] if verb[0] != "env" else verb
+        answer = project.voy(*words, code=2)
+        assert "error: requirements.txt has changed since the lock was made" in answer.stderr
+        assert "`voy env lock" in answer.stderr
+    assert "these packages do not go together" in project.voy("env", "lock", code=2).stderr
+
+
+def test_where_a_site_wants_a_job_the_hint_is_typed_as_it_is(project: Place) -> None:
+    place = project.home / ".config" / "voyageur" / "sites"
+    place.mkdir(parents=True)
+    lines = ["engine = 'slurm'", "title = 'Strict'", "[conduct]", "login_builds = 'forbidden'", "[fingerprint]"]
+    (place / "strict.toml").write_text("\n".join([*lines, "variables = { STRICT = 'yes' }"]) + "\n")
+    tools = project.root / "tools"
+    tools.mkdir()
+    (tools / "sbatch").write_text("#!/bin/sh\nexit 1\n")
+    (tools / "sbatch").chmod(0o755)
+    project.environment |= {"PATH": f"{tools}:{project.environment['PATH']}", "STRICT": "yes", "VOY_SITE": "strict"}
+    answer = project.voy("submit", "--", "true", code=2)
+    assert "error: requirements.txt has no lock yet" in answer.stderr
+    assert "strict wants builds in a job, and not where people log in" in answer.stderr
+    project.voy("env", "lock")
+    answer = project.voy("submit", "--", "true", code=2)
+    assert "error: what voyageur.strict.lock says is not built yet" in answer.stderr
+    assert "hint: `voy env build`" in answer.stderr
+    assert "error: strict forbids builds where people log in" in project.voy("env", "build", "--here", code=2).stderr
+
+
+def test_a_project_with_nothing_of_it_is_left_alone(local: Place) -> None:
+    local.write("main.py", "")
+    assert local.voy("run", "--", "true").returncode == 0
+    answer = local.voy("env", "build", code=2)
+    assert "error: nothing here says which packages are wanted" in answer.stderr
+
+
+# ── what was made ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_show_lists_what_there_is_and_who_uses_it(project: Place) -> None:
+    assert "no environment was made yet" in project.voy("env", "show").stdout
+    project.write("main.py", "import alpha\n")
+    project.voy("run", "--", "python", "main.py")
+    listed = json.loads(project.voy("env", "show", "--json").stdout)["environments"]
+    assert [one["packages"] for one in listed] == [["alpha==1.0", "beta==2.0", "gamma==3.1"]]
+    assert listed[0]["of_this_project"] is True
+    assert len(listed[0]["runs"]) == 1
+    key = listed[0]["key"]
+    assert f"{key[:8]}*" in project.voy("env", "show").stdout
+    told = project.voy("env", "show", key[:6]).stdout
+    assert "alpha==1.0\nbeta==2.0\ngamma==3.1" in told
+    assert listed[0]["runs"][0] in told
+    assert "error: there is no environment ffff" in project.voy("env", "show", "ffff", code=1).stderr
+
+
+def test_prune_takes_only_what_nothing_needs(project: Place) -> None:
+    project.voy("env", "lock")
+    kept = built(project)
+    assert "nothing to remove" in project.voy("env", "prune", "--yes").stdout
+    (project.project / "requirements.txt").write_text("--no-index\n--find-links wheels\ngamma\n")
+    project.voy("env", "lock")
+    new = built(project)
+    folder = Path(kept["archive"]).parent
+    (folder / "notes.txt").write_text("mine\n")
+    (folder / f"{'a' * 24}.tar").write_text("half")
+    asked = project.voy("env", "prune", code=2)
+    assert f"{kept['key']}: " in asked.stdout
+    assert "hint: `voy env prune --yes` removes it" in asked.stderr
+    assert Path(kept["archive"]).exists()
+    project.voy("env", "prune", "--yes", "--older", "1d")
+    assert Path(kept["archive"]).exists()
+    project.voy("env", "prune", "--yes")
+    names = {path.name for path in folder.iterdir()}
+    assert names == {"notes.txt", *(f"{new['key']}.{end}" for end in ("tar", "tar.sums", "json", "log"))}
+    project.voy("env", "prune", "--yes", "--all")
+    assert [path.name for path in folder.iterdir()] == ["notes.txt"]
+
+
+def test_what_a_run_uses_that_goes_on_stays(project: Place) -> None:
+    project.write("main.py", "import time, alpha\nprint('up', flush=True)\ntime.sleep(100)\n")
+    run = project.submit("--", "python", "main.py")
+    project.until_logged(run, "up")
+    (project.project / "voyageur.lock").unlink()
+    assert "nothing to remove" in project.voy("env", "prune", "--yes", "--all").stdout
+    project.voy("cancel", run)
+    project.wait(run)
+    assert "removed" in project.voy("env", "prune", "--yes").stderr
+
+
+# ── modules ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+LMOD = Path("/usr/share/lmod/lmod/init/bash")
+
+
+@pytest.mark.skipif(not LMOD.exists(), reason="Lmod is not installed: tests/testbed/install.sh does that")
+def test_an_environment_on_the_python_of_a_module(project: Place) -> None:
+    """As on a cluster: the module brings the Python, and says where its wheels are."""
+    python, modules = project.root / "apps" / "bin", project.root / "modules" / "python"
+    python.mkdir(parents=True)
+    modules.mkdir(parents=True)
+    (python / "python3").symlink_to(Path(sys.base_prefix) / "bin" / "python3")
+    house = project.root / "wheelhouse"
+    (project.project / "wheels").rename(house)
+    lines = [f'prepend_path("PATH", "{python}")', f'setenv("PIP_FIND_LINKS", "{house}")', 'setenv("PIP_NO_INDEX", "1")']
+    (modules / "3.x.lua").write_text("\n".join(lines) + "\n")
+    (project.home / ".bash_profile").write_text(f"source {LMOD}\nexport MODULEPATH={modules.parent}\n")
+    project.write("requirements.txt", "alpha\n")
+    project.write("voyageur.toml", '[env]\nrequirements = ["requirements.txt"]\nmodules = ["python/3.x"]\n')
+    project.write("main.py", "import alpha\nalpha.main()\n")
+    answer = project.voy("run", "--", "python", "main.py")
+    assert "alpha with beta 2.0" in answer.stdout
+    text = (project.project / "voyageur.lock").read_text()
+    assert "# modules: python/3.x\n" in text
+    assert f"    # {house}/alpha-1.0-py3-none-any.whl\n" in text
+    project.write("voyageur.toml", '[env]\nrequirements = ["requirements.txt"]\nmodules = ["python/9"]\n')
+    (project.project / "voyageur.lock").unlink()
+    answer = project.voy("env", "lock", code=2)
+    assert "error: the module python/9 could not be loaded" in answer.stderr
+    assert "`module spider python` lists the versions there are" in answer.stderr

@@ -43,7 +43,7 @@ def make_wheel(
 
 def _entry(file: str) -> zipfile.ZipInfo:
     entry = zipfile.ZipInfo(file, (2020, 1, 1, 0, 0, 0))
-    entry.external_attr = (0o755 if "/scripts/" in file else 0o644) << 16
+    entry.external_attr = (0o100755 if "/scripts/" in file else 0o100644) << 16
     return entry
 
 

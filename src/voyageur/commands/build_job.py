@@ -90,6 +90,7 @@ def spec_for(spec: Spec, order: Path) -> Spec:
         qos=None if for_gpus else spec.qos,
         constraint=None if for_gpus else spec.constraint,
         env=Environment(modules=spec.env.modules),
+        sources={**spec.sources, "env.venv": "voy env build"},  # it needs no other environment than ours
         launch=Launch(with_="plain"),
         checkpoint=Checkpoint(),
         retry=Retry(),

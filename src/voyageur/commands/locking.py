@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from voyageur.commands import session
-from voyageur.commands.env.setting import Setting, work_folder
+from voyageur.commands.env.setting import Setting
 from voyageur.commands.environments import lock_site, read_lock
 from voyageur.env.lock import Lock, lock_name, lock_text
 from voyageur.errors import SpecError
@@ -36,6 +36,7 @@ def make_lock(setting: Setting, *, download: bool = False, relax: bool = False) 
     from voyageur.show.output import aside
     from voyageur.workshop.locking import Ask, lock_project
     from voyageur.workshop.python import find_python
+    from voyageur.workshop.room import work_folder
     from voyageur.workshop.shell import open_shell
 
     spec, site, names = setting.spec, setting.site, source_names(setting)
@@ -53,7 +54,7 @@ def make_lock(setting: Setting, *, download: bool = False, relax: bool = False) 
         pins=pins,
         pinned_by=pinned_by,
     )
-    with work_folder() as work:
+    with work_folder(session.environment()) as work:
         shell = open_shell(setting.modules, site.software.purge, session.environment(), work)
         python = find_python(shell, spec.env.python or python_of(setting.root, names) or None)
         return lock_project(shell, python, ask, aside)

@@ -25,7 +25,7 @@ VERBS = {
     "extend": "more pieces for a long run that is still going on",
     "pull": "bring a run's results to where you are",
     "data": "datasets as single archives: pack, index, ls, verify, unpack, scan",
-    "env": "environments made once: lock, build, show, prune",
+    "env": "the packages of a program, made once as one file: lock, build, show",
     "budget": "what is left of your allocations, and what you used lately",
     "site": "clusters: what is known of them, and what this one is",
     "quota": "how full your places are: bytes and files, the worst first",

@@ -211,10 +211,10 @@ _NETWORK = re.compile(
 _UV = (
     ("wheel", re.compile(r"([\w.-]+)(==\S+)? has no (?:wheels with a matching|usable wheels|wheels)")),
     ("conflict", re.compile(r"all versions of ([\w.-]+) and all versions of [\w.-]+ are incompatible")),
-    ("conflict", re.compile(r"are incompatible|depends? on ([\w.-]+)\S* and .*depends? on")),
     ("missing", re.compile(r"([\w.-]+) was not found in")),
     ("version", re.compile(r"there (?:is|are) no versions? of ([\w.-]+)(\S*)")),
     ("version", re.compile(r"only [^,]* (?:is|are) available")),
+    ("conflict", re.compile(r"are incompatible|depends? on .* unsatisfiable")),
 )
 
 

@@ -32,7 +32,7 @@ class Claim:
 
     def try_to_hold(self) -> bool:
         """A link to a finished file appears whole, and only for one of two that try."""
-        if _create(self.path, self._words()) or (self._holder_is_gone() and self._take_over()):
+        if _create(self.path, self._words()) or (self.holder_is_gone() and self._take_over()):
             self._life = threading.Thread(target=self._beat, daemon=True)
             self._life.start()
             return True
@@ -61,7 +61,7 @@ class Claim:
                 if self.is_ours():
                     os.utime(self.path)
 
-    def _holder_is_gone(self) -> bool:
+    def holder_is_gone(self) -> bool:
         told = read_json(str(self.path)) or {}
         if told.get("host") == os.uname().nodename and isinstance(told.get("pid"), int):
             return not os.path.exists(f"/proc/{told['pid']}")
@@ -133,3 +133,8 @@ def _now_on(folder: Path) -> float:
         return probe.stat().st_mtime
     finally:
         probe.unlink(missing_ok=True)
+
+
+def is_held(path: Path) -> bool:
+    """By somebody who shows life."""
+    return path.exists() and not Claim(path).holder_is_gone()

@@ -72,7 +72,8 @@ def lock_project(shell: Shell, python: Python, ask: Ask, tell: Tell) -> Locked:
         return Locked(lock=lock_as_it_is(ask.root, wants.as_is, python, ask.modules, ask.site))
     search = _Search(shell, python, ask, wants, tell)
     found = search.found()
-    packages = tuple(_settled(package, ask.root) for package in found.packages)
+    settled = (_settled(package, ask.root) for package in found.packages)
+    packages = tuple(sorted(settled, key=lambda package: package.name))
     lock = Lock(
         target=python.target,
         packages=packages,

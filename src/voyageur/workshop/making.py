@@ -4,8 +4,6 @@ nothing that could be taken for one, and the next sweeps what is left."""
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -26,6 +24,7 @@ from voyageur.workshop.claim import Claim, held
 from voyageur.workshop.gathering import Shelf, gather, volume_of
 from voyageur.workshop.installing import compile_all, install, lay_out, names_of_place, set_free
 from voyageur.workshop.python import Python, find_python
+from voyageur.workshop.room import work_folder
 from voyageur.workshop.shell import Shell, open_shell
 from voyageur.workshop.trying import try_out
 from voyageur.workshop.whole import CONDA, VIRTUALENV, copy_virtualenv, finish, unpack_conda
@@ -125,17 +124,8 @@ class _Log:
 
 
 def _made(order: Order, environment: Mapping[str, str], claim: Claim, log: _Log) -> Built:
-    work = Path(tempfile.mkdtemp(prefix="voy-env-", dir=fast_folder(environment)))
-    try:
+    with work_folder(environment) as work:
         return _made_in(work, order, environment, claim, log)
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
-
-
-def fast_folder(environment: Mapping[str, str]) -> str:
-    """The job's own disk, else that of this machine: thousands of small files never touch shared storage."""
-    named = [environment.get(name) for name in ("SLURM_TMPDIR", "VOY_TMP", "TMPDIR")]
-    return next((path for path in named if path and os.path.isdir(path)), tempfile.gettempdir())
 
 
 def _made_in(work: Path, order: Order, environment: Mapping[str, str], claim: Claim, log: _Log) -> Built:

@@ -31,7 +31,6 @@ print("voyageur: " + json.dumps({
     "pip": pip_version, "implementation": sys.implementation.name,
 }))
 """
-_SETTINGS = ["-m", "pip", "config", "list"]
 
 
 class Python(Struct, frozen=True, kw_only=True):
@@ -116,5 +115,5 @@ def wheel_places(shell: Shell, python: Python) -> Places:
     pip = find_pip(shell, python)
     if pip is None:
         return Places()
-    answer = shell.run([*pip, *_SETTINGS], patience=_PATIENCE)
+    answer = shell.run([*pip, "config", "list"], patience=_PATIENCE)
     return places_from(answer.output) if answer.ok else Places()

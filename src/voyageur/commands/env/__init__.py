@@ -10,6 +10,8 @@ from voyageur.show.output import emit
 SUBVERBS = {
     "lock": "find out every package, and write each with its version and digest into a lock",
     "build": "make the environment of the lock, once, as one file",
+    "show": "which there are, what is in them, and which runs use them",
+    "prune": "remove those that nothing needs any more",
 }
 
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-import shutil
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -104,14 +101,3 @@ def check_is_here(site: Site, what: str) -> None:
             f"this machine is not {site.name}, so {what}",
             hint=f"log in there{where} and type the same",
         )
-
-
-@contextlib.contextmanager
-def work_folder() -> Iterator[Path]:
-    from voyageur.workshop.making import fast_folder
-
-    folder = Path(tempfile.mkdtemp(prefix="voy-env-", dir=fast_folder(session.environment())))
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,74 @@
+"""The folder of environments: what is whole, what is left of builds that died, and how either goes away.
+
+Only what bears a name and a record of ours is touched.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from msgspec import Struct
+
+from voyageur.env.model import Built
+from voyageur.env.store import all_built
+from voyageur.runtime.staging.sums import SUFFIX
+from voyageur.units import Size
+from voyageur.workshop.claim import is_held
+
+_OURS = re.compile(rf"(?:\.making-)?([0-9a-f]{{24}})\.(?:tar|squashfs|json|log|order|claim)(?:{re.escape(SUFFIX)})?")
+
+
+class Leftover(Struct, frozen=True, kw_only=True):
+    """Files of a build that did not come to its end. The log of a whole one, or of the last failure, is none."""
+
+    key: str
+    files: tuple[str, ...]
+    size: Size
+
+
+def leftovers(folder: Path) -> list[Leftover]:
+    whole = {built.key for built in all_built(folder)}
+    found: dict[str, list[Path]] = {}
+    for path in sorted(folder.glob("*")) + sorted(folder.glob(".making-*")):
+        match = _OURS.fullmatch(path.name)
+        if match and match[1] not in whole and not is_held(folder / f"{match[1]}.claim"):
+            found.setdefault(match[1], []).append(path)
+    return [
+        Leftover(key=key, files=tuple(path.name for path in paths), size=Size(sum(_size(path) for path in paths)))
+        for key, paths in sorted(found.items())
+    ]
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
+def remove(folder: Path, key: str) -> None:
+    """The record first: from then on nothing takes it for whole."""
+    for path in _files_of(folder, key):
+        path.unlink(missing_ok=True)
+
+
+def _files_of(folder: Path, key: str) -> Iterator[Path]:
+    yield folder / f"{key}.json"
+    for path in sorted(folder.glob(f"{key}.*")) + sorted(folder.glob(f".making-{key}*")):
+        if _OURS.fullmatch(path.name):
+            yield path
+
+
+def is_ours(folder: Path, built: Built) -> bool:
+    return Path(built.archive).parent == folder and bool(_OURS.fullmatch(Path(built.archive).name))
+
+
+def cached_wheels(cache: Path) -> list[Path]:
+    try:
+        with os.scandir(cache) as entries:
+            return sorted(Path(entry.path) for entry in entries if entry.name.endswith(".whl") and entry.is_file())
+    except OSError:
+        return []
