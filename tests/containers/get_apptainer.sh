@@ -44,6 +44,7 @@ done
 mkdir -p "$place.partial"
 cp -a "$root/usr" "$libraries" "$place.partial/"
 cp -a "$root/etc" "$place.partial/usr/"
+cp -a "$root/etc" "$place.partial/usr/lib/"
 mkdir -p "$place.partial/usr/lib/var/lib/apptainer/mnt/session" "$place.partial/usr/var/lib/apptainer/mnt/session"
 own=$place/libraries/usr/lib/x86_64-linux-gnu
 for program in "$place.partial/usr/bin/apptainer" "$(find "$place.partial/usr" -type f -name starter)"; do

@@ -5,6 +5,8 @@ torch is not in the image: its virtual environment is bound in, as a user's own 
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import shutil
 import sys
@@ -13,7 +15,8 @@ from pathlib import Path
 import pytest
 
 from tests.behaviour.test_containers import SAVES, sleepers
-from tests.containers import apptainer
+from tests.containers import apptainer, rootfs
+from tests.containers.registry import registry
 from tests.launchers.environments import EVERYTHING, environment
 from tests.launchers.test_launchers import EXAMPLES, RANKS, place_of
 from tests.place import Place
@@ -80,3 +83,46 @@ def test_apptainer_hands_no_signal_on_so_the_program_is_told_itself(
     assert boxed.wait(run)["state"] == state
     assert f"heard {signal}" in boxed.log(run)
     boxed.until(lambda: not sleepers())
+
+
+def test_a_cluster_of_services_inside(local: Place) -> None:
+    """Dask's scheduler and workers, each in a container, beside the command in one of its own."""
+    made = environment("dask")
+    shutil.copytree(EXAMPLES / "dask", local.project, dirs_exist_ok=True)
+    binds = f'binds = ["{made}", "{sys.base_prefix}", "/usr/lib/x86_64-linux-gnu"]\n'
+    table = f'\n[env]\nimage = "{apptainer.sif()}"\nruntime = "{apptainer.program()}"\n{binds}'
+    local.write("voyageur.toml", (local.project / "voyageur.toml").read_text() + table)
+    program = next(local.project.glob("*.py")).name
+    ended = local.finish("--", f"{made}/bin/python", program)
+    log = local.log(ended["run"])
+    assert ended["state"] == "done", log
+    assert "2 workers: sum of squares 20540" in log
+    assert local.node_folders() == []
+
+
+def test_an_image_of_a_registry_is_brought_once_as_one_file(local: Place) -> None:
+    local.write(
+        "show.py", 'import os; print("path", os.environ["PYTHONPATH"]); from voyageur import job; print(job.run)'
+    )
+    local.environment["APPTAINER_NOHTTPS"] = "true"
+    with registry(rootfs.folder()) as (address, asked):
+        words = ["-s", f"docker://{address}/lab/python:1", "--", "python3", "show.py"]
+        local.write("voyageur.toml", f'[env]\nruntime = "{apptainer.program()}"\nimage = "docker://unused"\n')
+        assert "is not here yet" in local.voy("plan", *words).stdout
+        assert asked == []
+        first = local.finish(*words)
+        times = len(asked)
+        second = local.finish(*words)
+        assert len(asked) == times > 0
+    assert (first["state"], second["state"]) == ("done", "done")
+    assert "path /images/own:" in local.log(first["run"])
+    store = local.scratch / "container-images"
+    (image,) = store.glob("*.sif")
+    assert image.name == hashlib.sha256(image.read_bytes()).hexdigest() + ".sif"
+    assert sorted(path.name for path in store.iterdir()) == sorted([image.name, f"{_slug(address)}.sif.json"])
+    plan = json.loads((local.folder(second["run"]) / "plan.json").read_text())
+    assert plan["container"]["digest"] == f"sha256:{image.stem}"
+
+
+def _slug(address: str) -> str:
+    return f"{address.replace(':', '-')}-lab-python-1"

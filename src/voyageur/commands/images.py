@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shlex
 import shutil
 import subprocess
 from pathlib import Path
@@ -171,8 +172,9 @@ def _read_table(path: Path) -> dict[str, list[object]]:
 def _by_name(spec: Spec, site: Site, around: Surroundings, image: Image, may_bring: bool) -> SeenImage:
     chosen = chosen_runtime(spec, site, image, around.container_programs)
     runtime, here = chosen.runtime, session.is_here(site)
-    if image.kind == REGISTRY and image.kind in runtime.takes and runtime.pull(chosen.program, image, "") and here:
-        return Store(Path(around.scratch) / STORE, runtime, chosen.program).image(image, site, may_bring)
+    if image.kind == REGISTRY and image.kind in runtime.takes and runtime.pull(chosen.program, image, ""):
+        store = Store(Path(around.scratch) / STORE, runtime, chosen.program, site)
+        return store.image(image, may_bring and here)
     if here and image.kind in runtime.takes:
         _check_present(runtime, chosen.program, image)
     return SeenImage(path=image.said, kind=image.kind, digest=image.digest)
@@ -201,18 +203,19 @@ def _check_present(runtime: ContainerRuntime, program: str, image: Image) -> Non
 class Store:
     """Images of registries as files on scratch, each under the checksum of its content."""
 
-    def __init__(self, folder: Path, runtime: ContainerRuntime, program: str) -> None:
+    def __init__(self, folder: Path, runtime: ContainerRuntime, program: str, site: Site) -> None:
         self.folder = folder
         self.runtime = runtime
         self.program = program
+        self.site = site
 
-    def image(self, image: Image, site: Site, may_bring: bool) -> SeenImage:
+    def image(self, image: Image, may_bring: bool) -> SeenImage:
         if entry := self._entry(image):
             return entry
         if not may_bring:
             note = f"{image.said} is not here yet: `voy submit` brings it to {self.folder}, once, as one file"
             return SeenImage(path=str(self.folder / f"{image.slug}{self._ending}"), kind=self._kind, note=note)
-        self._check_allowed(image, site)
+        self._check_allowed(image)
         self._bring(image)
         found = self._entry(image)
         assert found
@@ -255,7 +258,8 @@ class Store:
             note=f"{image.said} as it was on {known['brought']}; remove {self._note(image)} to have it brought anew",
         )
 
-    def _check_allowed(self, image: Image, site: Site) -> None:
+    def _check_allowed(self, image: Image) -> None:
+        site = self.site
         if site.conduct.login_builds is not Welcome.FORBIDDEN:
             return
         target = f"{image.slug}{self._ending}"
@@ -287,7 +291,15 @@ class Store:
         note = {"image": image.said, "file": name, "sha256": digest, "brought": date.today().isoformat()}
         write_atomically(str(self._note(image)), json.dumps(note).encode())
 
+    def _with_module(self, words: tuple[str, ...]) -> tuple[str, ...]:
+        """Where the site's module brings the program, a login shell loads it."""
+        module = self.site.software.container_module
+        if not module or shutil.which(words[0], path=session.environment().get("PATH")):
+            return words
+        return ("bash", "-lc", f"module load {shlex.quote(module)} && exec {shlex.join(words)}")
+
     def _run(self, words: tuple[str, ...], image: Image) -> None:
+        words = self._with_module(words)
         try:
             answer = subprocess.run(
                 words, capture_output=True, text=True, check=False, env={**session.environment(), **self._caches}

@@ -9,6 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from voyageur.containers import ContainerRuntime, Image, Inside, by_programs, image_named, names, runtime_named, titles
+from voyageur.containers.image import REGISTRY
 from voyageur.errors import SiteError, SpecError
 from voyageur.launch import Style, Tasks
 from voyageur.plan.model import Cargo, Choice, Container, Export, Folders, SeenImage, Shape, Surroundings
@@ -183,7 +184,8 @@ def _not_seen(spec: Spec) -> SeenImage:
 
 def _because(spec: Spec, seen: SeenImage) -> str:
     digest = f"; {seen.digest}" if seen.digest else ""
-    return f"{asked(spec, 'env.image')}; {seen.kind}{f', {seen.size}' if seen.size else ''}{digest}"
+    brought = f", {spec.env.image} as one file" if "://" in (spec.env.image or "") and seen.kind != REGISTRY else ""
+    return f"{asked(spec, 'env.image')}{brought}; {seen.kind}{f', {seen.size}' if seen.size else ''}{digest}"
 
 
 def _variables(chosen: Chosen, own: dict[str, str]) -> dict[str, str]:

@@ -232,15 +232,19 @@ class Container:
         return found
 
     def _of_the_runtime(self) -> Dict[str, str]:
-        more = {
-            str(name): str(value).replace("{TMP}", self.place)
-            for name, value in self.recipe.get("variables", {}).items()
-        }
+        more = {name: self._placed(str(value)) for name, value in self.recipe.get("variables", {}).items()}
         if self.recipe.get("environment") != "all":
             return {**self.variables, **more}
         kept = self.passed()
         kept.pop("TMPDIR")  # Charliecloud would show that folder as /tmp
         return {"PATH": STANDARD_PATH, "USER": "user", **kept, **more}
+
+    def _placed(self, value: str) -> str:
+        """A folder of the runtime's own, in the run's folder on this node."""
+        path = value.replace("{TMP}", self.place)
+        if path != value:
+            os.makedirs(path, 0o700, exist_ok=True)
+        return path
 
     def _first_shell(self, asks: bool) -> str:
         rank = self.variables.get("SLURM_PROCID") or self.variables.get("RANK") or "0"
