@@ -15,6 +15,7 @@ from voyageur.plan.environment import decide_activation, decide_exports, decide_
 from voyageur.plan.folders import decide_folders
 from voyageur.plan.identity import slug_of_command
 from voyageur.plan.launch import (
+    binding,
     check_launch,
     decide_launch,
     launch_exports,
@@ -124,7 +125,13 @@ def make_plan(
         modules=decide_modules(spec, site),
         purge=decide_purge(site),
         activate=decide_activation(spec, around),
-        launch_words=launch_words(style, wanted, shape, gpu_flag(site, shape) if site.request.gpus_in_srun else ""),
+        launch_words=launch_words(
+            style,
+            wanted,
+            shape,
+            gpu_flag(site, shape) if site.request.gpus_in_srun else "",
+            binding(spec, site, style, wanted),
+        ),
         launcher=style.launcher(wanted),
         secrets=spec.env.secrets,
         notes=(*notes_on(spec, site, around), *chain_notes(spec, chain), *data_notes(data, site), *notes),
