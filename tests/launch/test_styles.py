@@ -7,14 +7,15 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
-from tests.plan.wishes import CLUSTER, CODE, MACHINE, plan, wish
+from tests.plan.wishes import CLUSTER, CODE, MACHINE, gpu, plan, wish
 from voyageur.errors import SpecError
 from voyageur.launch import Style, Tasks, names, style_named, titles
 from voyageur.launch.catalogue import TITLES
 from voyageur.launch.signs import recognise, signs_in
 from voyageur.plan import Identity, Plan, Surroundings, make_plan
-from voyageur.site import Request, Site
+from voyageur.site import Queues, Request, Site
 from voyageur.site.facts import Network
 
 pytest_plugins = ["tests.golden"]
@@ -281,3 +282,11 @@ def test_binding_that_would_fight_the_launcher_is_refused(golden: Golden, name: 
     with pytest.raises(SpecError) as raised:
         plan(CLUSTER, **BINDING_REFUSED[name])
     golden(f"refused-{name}.txt", raised.value.text() + "\n")
+
+
+def test_nodes_that_are_one_machine_share_its_gpus_and_the_plan_says_so() -> None:
+    partition = replace(MACHINE.partitions[0], gpus=(gpu("", 1),))
+    machine = replace(MACHINE, queues=Queues(partitions=(partition,)))
+    notes = plan(machine, nodes=2, gpus=1, launch__with="per-rank").notes
+    assert any("NCCL refuses two ranks on one GPU" in note for note in notes)
+    assert not any("NCCL" in note for note in plan(machine, gpus=1).notes)
