@@ -49,3 +49,24 @@ def test_ranks_hear_the_warning_once(simple: Place) -> None:
     simple.voy("stop", run)
     assert simple.wait(run)["state"] == "stopped"
     assert simple.log(run).count("heard") == 4
+
+
+HANGS = """
+import os, threading
+print("begun", os.environ["RANK"], flush=True)
+threading.Event().wait()
+"""
+
+
+def test_a_hang_is_told_and_the_lines_of_ranks_and_nodes_are_found(slurm: Place) -> None:
+    slurm.write("rank.py", HANGS)
+    slurm.write("voyageur.toml", "[launch]\nquiet = '2s'\n")
+    run = slurm.submit(*RANKS)
+    slurm.until(lambda: slurm.log(run).count("begun") == 4)
+    assert slurm.voy("logs", "--rank", "3", run).stdout == "3: begun 3\n"
+    (met,) = [event for event in slurm.status(run)["events"] if event["event"] == "ranks meet"]
+    of_node = slurm.voy("logs", "--node", met["nodes"][1], run).stdout
+    assert sorted(of_node.splitlines()) == ["2: begun 2", "3: begun 3"]
+    slurm.until(lambda: "does it hang?" in slurm.voy("status", run).stdout, 60)
+    slurm.voy("cancel", run)
+    assert slurm.wait(run, code=1)["state"] == "cancelled"

@@ -27,6 +27,7 @@ STYLES = {
     "jax": ("jax", RANKS, 4),
     "mpi": ("mpi", f"{RANKS}, pi 3.141593", 4),
     "tensorflow": ("tensorflow", RANKS, 4),
+    "horovod": ("horovod", RANKS, 4),
     "dask": ("dask", "2 workers: sum of squares 20540", 1),
     "ray": ("ray", "2 nodes: sum of squares 20540", 1),
     "spark": ("spark", "sum 499999500000", 1),

@@ -271,3 +271,14 @@ def test_gpus_without_tf32_and_variables_of_the_run_count(tmp_path: Path) -> Non
     old = replace(CLUSTER, queues=Queues(partitions=(replace(CLUSTER.partitions[1], gpus=(V100,)),)))
     assert hints(tmp_path, site=old) == []
     assert hints(tmp_path, env__variables={"NVIDIA_TF32_OVERRIDE": "1"}) == []
+
+
+# ── ranks that the plan starts ───────────────────────────────────────────────────────────────────────────────────────
+
+RANKED = f"import torch\nimport torch.distributed as dist\ndist.init_process_group('nccl')\n{LOADER}"
+
+
+def test_ranks_that_voyageur_starts_share_the_cpus_and_use_all_gpus(tmp_path: Path) -> None:
+    asked = {"gpus": 4, "cpus": 24, "launch__with": "torchrun"}
+    assert program(tmp_path, RANKED.format(6), **asked) == []
+    assert program(tmp_path, RANKED.format(7), **asked) == ["warning train.py:5 too-many-workers"]

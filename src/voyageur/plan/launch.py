@@ -93,12 +93,52 @@ def check_launch(style: Style, wanted: Wanted, recognised: Recognised | None, mp
         )
 
 
+def binding(spec: Spec, site: Site, style: Style, wanted: Wanted) -> tuple[str, ...]:
+    """What srun is told of CPUs and GPUs beyond the numbers: the user's word, else the site's. Raises SpecError."""
+    for key in ("launch.cpu_bind", "launch.gpu_bind"):
+        if spec.says(key):
+            _refuse_binding(spec, key, style, wanted)
+    cpus = spec.launch.cpu_bind or site.request.cpu_bind
+    own = style.tasks is Tasks.RANKS  # a launcher on each node needs all of its GPUs
+    gpus = spec.launch.gpu_bind or (site.request.gpu_bind if own else None)
+    if site.engine == "local":
+        return ()
+    return (
+        *((f"--cpu-bind={cpus}",) if cpus else ()),
+        *((f"--gpu-bind={gpus}",) if gpus and wanted.gpus else ()),
+    )
+
+
+_BINDS_NOTHING = ("none", "verbose", "quiet")
+
+
+def _refuse_binding(spec: Spec, key: str, style: Style, wanted: Wanted) -> None:
+    name, starter = f"`{key}`", style.starter(wanted)
+    if style.tasks is Tasks.NONE or (starter and wanted.engine != "local"):
+        who = starter[0] if starter else style.name
+        raise SpecError(
+            f"{name} is for srun, and `{who}` does not start with it",
+            facts=[asked(spec, key)],
+            hint="leave it out, or use `--launch per-rank`",
+        )
+    if key == "launch.gpu_bind" and not wanted.gpus:
+        raise SpecError(f"{name} binds GPUs, and none is asked for", hint="ask for some with `--gpus`")
+    binds = spec.launch.gpu_bind not in _BINDS_NOTHING
+    if key == "launch.gpu_bind" and binds and style.tasks is Tasks.NODES and wanted.ranks > 1:
+        raise SpecError(
+            f"{name} would hide GPUs from the {wanted.ranks} workers that `{style.name}` starts on each node",
+            facts=[asked(spec, key), "srun binds the one task that it starts there"],
+            hint="leave it out, or use `--launch per-rank`",
+        )
+
+
 def launch_words(
     style: Style, wanted: Wanted, shape: Shape, gpu_flag: str = "", more: tuple[str, ...] = ()
 ) -> tuple[str, ...]:
     """The words that start the tasks. Since 22.05 srun does not take --cpus-per-task over from sbatch.
 
-    `gpu_flag` is for sites where a step must ask for its GPUs once more; `more` is of a container that srun makes.
+    `gpu_flag` is for sites where a step must ask for its GPUs once more; `more` tells how to bind, or of a container
+    that srun makes.
     """
     if style.tasks is Tasks.NONE:
         return ()

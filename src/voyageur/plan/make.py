@@ -17,6 +17,7 @@ from voyageur.plan.environment import decide_activation, decide_exports, decide_
 from voyageur.plan.folders import decide_folders
 from voyageur.plan.identity import slug_of_command
 from voyageur.plan.launch import (
+    binding,
     check_launch,
     decide_launch,
     launch_exports,
@@ -142,7 +143,7 @@ def make_plan(
             wanted,
             shape,
             gpu_flag(site, shape) if site.request.gpus_in_srun else "",
-            container.step_flags if container else (),
+            (*binding(spec, site, style, wanted), *(container.step_flags if container else ())),
         ),
         launcher=style.launcher(wanted),
         secrets=spec.env.secrets,

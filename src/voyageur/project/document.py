@@ -60,6 +60,8 @@ EXAMPLES = (
     Example("launch.restarts", 2, "how often torchrun starts all workers anew after one has died"),
     Example("launch.mpi", "pmix", "srun's word for the MPI library, or mpirun; by default the cluster's own"),
     Example("launch.visible", "one", "one: each rank sees its own GPU · all: all of its node"),
+    Example("launch.cpu_bind", "cores", "what srun is told with --cpu-bind"),
+    Example("launch.gpu_bind", "closest", "what srun is told with --gpu-bind: each rank sees only the GPUs near it"),
     Example("launch.mps", True, "processes that share a GPU work on it at once, by NVIDIA's MPS, not in turn"),
     Example("launch.preflight", True, "look at every node before the ranks start: disk, GPUs, and whether they meet"),
     Example("launch.exclude_bad_nodes", False, "false: a node that failed the run is not left out of its next attempt"),

@@ -216,6 +216,8 @@ KEYS: dict[str, Reader] = {
     "launch.restarts": count(0),
     "launch.mpi": word,
     "launch.visible": one_of("all", "one"),
+    "launch.cpu_bind": word,
+    "launch.gpu_bind": word,
     "launch.mps": or_auto(truth),
     "launch.preflight": truth,
     "launch.exclude_bad_nodes": truth,

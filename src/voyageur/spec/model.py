@@ -67,6 +67,8 @@ class Launch(Struct, frozen=True, kw_only=True):
     restarts: int = 0
     mpi: str | None = None
     visible: str | None = None
+    cpu_bind: str | None = None
+    gpu_bind: str | None = None
     mps: bool | None = None
     preflight: bool = False
     exclude_bad_nodes: bool = True

@@ -61,6 +61,8 @@ def _count(scene: Scene, sighting: Sighting) -> int | None:
 def _cpus_of_a_process(scene: Scene) -> int:
     """A launcher on a node starts one process for each GPU, and they share the task's CPUs."""
     shape = scene.plan.shape
+    if shape.ranks.value > 1:
+        return shape.cpus_per_rank
     several = shape.gpus.value if _is_launched(scene) and shape.tasks_per_node.value == 1 else 1
     return max(1, shape.cpus_per_task.value // max(1, several))
 
@@ -93,7 +95,7 @@ def gpus(scene: Scene) -> Iterator[Finding]:
 
 def _alone(scene: Scene, file: str, count: int, level: Level) -> Iterator[Finding]:
     """No launcher in the command: then the program itself must use all of them, or each rank its own."""
-    signs, tasks = _signs(scene), scene.plan.shape.tasks
+    signs, tasks = _signs(scene), scene.plan.shape.nodes.value * scene.plan.shape.ranks.value
     by_itself = any(sign in SELF_SPREADING_IMPORTS or sign.startswith(SELF_SPREADING) for sign in signs)
     if by_itself or (signs and tasks > 1):
         return
