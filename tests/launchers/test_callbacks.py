@@ -14,7 +14,7 @@ from tests.launchers.test_resume import begins, newest
 from tests.place import Place
 
 pytestmark = pytest.mark.skipif(not EVERYTHING, reason="`make test-launchers` runs it")
-PROGRAMS = {"keras-resume": ["python", "fit.py", "80"], "trainer-resume": ["python", "finetune.py", "200"]}
+PROGRAMS = {"keras-resume": ["python", "fit.py", "170"], "trainer-resume": ["python", "finetune.py", "450"]}
 
 
 def result(log: str) -> str:
@@ -26,7 +26,7 @@ def test_cut_and_killed_it_ends_as_if_nothing_had_been(local: Place, program: st
     place = prepared(local, program, "trainers")
     undisturbed = place.finish("-t", "5m", "-e", "undisturbed", "--", *PROGRAMS[program])
     expected = result(place.log(undisturbed["run"]))
-    run = place.submit("--", *PROGRAMS[program])
+    run = place.submit("-t", "30s", "--", *PROGRAMS[program])  # where two cores are busy, half of it is the start
     for cycle in (1, 2):
         before = newest(place, program)
         place.until(lambda: len(begins(place.log(run))) == 2 * cycle, 90)  # noqa: B023 - asked at once

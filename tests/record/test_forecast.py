@@ -63,6 +63,12 @@ def test_the_line_on_a_runs_page(tmp_path: Path) -> None:
     )
 
 
+def test_where_only_checkpoints_tell_nothing_is_said_of_what_was_lost(tmp_path: Path) -> None:
+    progress = {"first": 1, "done": 37, "per_unit": 720.0, "step": 1, "by": "checkpoints"}
+    run = long_run(tmp_path, {"end": "interrupted", "progress": progress})
+    assert progress_line(run, Verdict(state=State.PENDING)) == "attempt 1 · 37 · 12m each"
+
+
 @pytest.mark.parametrize(
     ("pattern", "unit"),
     [

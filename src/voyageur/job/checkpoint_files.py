@@ -60,7 +60,7 @@ def newest_first(folder: str, pattern: str = "*") -> List[Checkpoint]:
     secret: a folder whose times are all alike is sorted by its numbers."""
     published = read_manifest(folder)
     found = [_checkpoint(folder, name, published) for name in _names(folder) if _belongs(name, pattern)]
-    return sorted(found, key=lambda one: (one.written, _numbers(one.name)), reverse=True)
+    return sorted(found, key=lambda one: (one.written, numbers_in(one.name)), reverse=True)
 
 
 def _names(folder: str) -> List[str]:
@@ -74,7 +74,7 @@ def _belongs(name: str, pattern: str) -> bool:
     return not name.startswith(".") and not name.endswith(_TEMPORARY) and fnmatch(name, pattern)
 
 
-def _numbers(name: str) -> List[int]:
+def numbers_in(name: str) -> List[int]:
     return [int(digits) for digits in re.findall(r"\d+", name)]
 
 

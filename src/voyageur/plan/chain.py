@@ -17,6 +17,7 @@ from voyageur.site import Policy, Site
 from voyageur.spec import Spec
 from voyageur.units import Duration
 
+AHEAD = "ahead"  # successors that the login node submits
 _MOST = 1000  # Slurm's own default for how large an array may be
 
 
@@ -71,6 +72,8 @@ def _by(spec: Spec, site: Site, pieces: int) -> Choice[str]:
             facts=[f"`requeue = false` is {asked(spec, 'requeue')}"],
             hint='leave `requeue` out, or write `by = "array"` under [checkpoint]',
         )
+    if wanted == "successors" and site.limits.sbatch_in_jobs is False:
+        return _ahead(spec, site, pieces)
     if wanted != "auto":
         return Choice(value=wanted, because=asked(spec, "checkpoint.by"))
     limits = site.limits
@@ -82,6 +85,20 @@ def _by(spec: Spec, site: Site, pieces: int) -> Choice[str]:
     if limits.sbatch_in_jobs is not False:
         return Choice(value="successors", because=f"{site.name} takes no more than {most} jobs of one user at once")
     return Choice(value="requeue", because=f"{site.name} takes no more than {most} jobs at once, and none from a job")
+
+
+def _ahead(spec: Spec, site: Site, pieces: int) -> Choice[str]:
+    """All pieces wait from the beginning, each for the end of the one before it."""
+    if site.limits.submitted and pieces > site.limits.submitted:
+        raise SpecError(
+            f"{pieces} pieces cannot all be submitted ahead",
+            facts=[f"{site.name} takes {site.limits.submitted} jobs of one user at once, and none from a job"],
+            hint='ask for longer pieces, or write `by = "requeue"` under [checkpoint]',
+        )
+    asked_for = asked(spec, "checkpoint.by")
+    return Choice(
+        value=AHEAD, because=f"{asked_for}; {site.name} takes no jobs from a job, so all are submitted at once"
+    )
 
 
 # ── what the job is told ─────────────────────────────────────────────────────────────────────────────────────────────

@@ -29,12 +29,13 @@ class Tried(Struct, frozen=True, kw_only=True):
 
 
 class Forecast(Struct, frozen=True, kw_only=True):
-    """From progress lines: how much is left, and how many attempts that makes in all."""
+    """From progress lines: how much is left, and how many attempts that makes in all. `lost` is not known where only
+    checkpoints tell how far it is: what was done behind the last one, nobody has seen."""
 
     done: float
     total: float | None
     per_unit: float | None
-    lost: float
+    lost: float | None
     attempts: int | None = None
     ends: float | None = None
 
@@ -80,7 +81,8 @@ def forecast(run: Run, now: float) -> Forecast | None:
     last = told[-1].progress
     done, total = float(last["done"]), last.get("total")
     per_unit = _per_unit(told)
-    found = Forecast(done=done, total=total, per_unit=per_unit, lost=_lost(told))
+    lost = None if any(one.progress.get("by") == "checkpoints" for one in told) else _lost(told)
+    found = Forecast(done=done, total=total, per_unit=per_unit, lost=lost)
     if not per_unit or total is None:
         return found
     left = max(0.0, (float(total) - done) * per_unit)

@@ -15,6 +15,7 @@ from voyageur.runtime.elsewhere import Elsewhere
 from voyageur.runtime.inherited import job_variables
 from voyageur.runtime.ledger import Ledger
 from voyageur.runtime.slurm import Slurm
+from voyageur.runtime.staging.aboard import Pause
 
 _IDS = ("job", "array")
 OVER = ("done", "failed", "cancelled")
@@ -213,12 +214,18 @@ class Chain:
         if self.ledger.token in name:
             self.slurm.run(["scancel", "--state=PENDING", "--name=" + name])
 
-    def requeue(self) -> None:
-        """A job that ends well while it is being preempted counts as completed; only its own word puts it back."""
+    def requeue(self, pause: Pause) -> None:
+        """A job that ends well while it is being preempted counts as completed; only its own word puts it back.
+
+        Slurm ends this job then; one that ends before that might still count as completed. `pause`: for so many
+        seconds, false when somebody asks us to end.
+        """
         self.ledger.say("back into the queue")
         if self.slurm.run(["scontrol", "requeue", self.ledger.job]) is not None:
             self.elsewhere.change(self.ledger.job)
-            time.sleep(_REQUEUE_SECONDS)  # Slurm ends this job; one that ends first might still count as completed
+            deadline = time.monotonic() + _REQUEUE_SECONDS
+            while time.monotonic() < deadline and pause(1.0):
+                pass
 
     def _submit(self, after: str, pieces: int = 1, memory: Optional[int] = None) -> str:
         """The new job's id. A submission that is not answered is repeated: of two jobs of one submission one leaves."""

@@ -113,7 +113,7 @@ class Supervisor:
             sweep(base_folder(self.environment), self.ledger.token, settled=0)  # what killed tasks left on this node
             self.ledger.give_room()
         if self.next.by_requeue:
-            self.chain.requeue()
+            self.chain.requeue(mailbox.pause)
         return code
 
     def _attempt(self, mailbox: Mailbox) -> int:
@@ -241,7 +241,7 @@ class Supervisor:
             self.ledger.note("fenced")
         else:
             self.milestones.look()
-            self.ledger.beat(self.usage.facts(), progress=self.milestones.progress.facts())
+            self.ledger.beat(self.usage.facts(), progress=self.milestones.facts())
             self.saving.mind()
             if self.aboard:
                 self.aboard.mind()
@@ -262,7 +262,7 @@ class Supervisor:
             self.ledger.say("a newer attempt has taken over; this one ends")
             return 0
         self.milestones.look(at_end=True)
-        how, progress, memory = self._how_it_ended(code), self.milestones.progress.facts(), self._killed_for_memory()
+        how, progress, memory = self._how_it_ended(code), self.milestones.facts(), self._killed_for_memory()
         bad = self._bad_nodes() if how == "failed" and not memory else NO_NODES
         if bad and self.chain.may_go_elsewhere():
             how = BAD_NODE
@@ -312,7 +312,7 @@ class Supervisor:
         self.ledger.say("told to stop while the datasets were on their way; the program did not begin")
         self.ledger.beat(self.usage.facts(), ended=time.time())
         self.ledger.note("attempt ended", end=how, code=-int(signal.SIGTERM))
-        self.next = self.chain.after(how, self.milestones.progress.facts(), False)
+        self.next = self.chain.after(how, self.milestones.facts(), False)
         if not self.interrupted and not self.next.comes:
             self.ledger.finish(how, -int(signal.SIGTERM), self.usage.facts())
         return shell_code(-int(signal.SIGTERM))

@@ -26,8 +26,9 @@ def progress_line(run: Run, verdict: Verdict) -> str:
         parts.append(f"{_short(found.per_unit)}/{unit}" if unit else f"{_short(found.per_unit)} each")
     if found.ends and not verdict.state.is_final and found.done < (found.total or 0):
         parts.append(f"done about {_moment(found.ends, now)}")
-    lost = f"{found.lost:g} {unit}{'' if found.lost == 1 else 's'}" if unit else f"{found.lost:g}"
-    parts.append(f"{lost} lost{'' if verdict.state.is_final else ' so far'}")
+    if found.lost is not None:
+        lost = f"{found.lost:g} {unit}{'' if found.lost == 1 else 's'}" if unit else f"{found.lost:g}"
+        parts.append(f"{lost} lost{'' if verdict.state.is_final else ' so far'}")
     return " · ".join(parts)
 
 
