@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import subprocess
 from typing import Any
 
 from tests.place import Place
+from voyageur.slurm_text import warn_argv
 
 SOURCE = """\
 import json, os, sys, time
@@ -46,8 +49,24 @@ def result(total: int) -> str:
 def prepare(place: Place, **checkpoint: Any) -> None:
     place.write("train.py", SOURCE)
     said = {"pattern": "step-*.json", "progress": r"step (\d+)/(\d+)", "warn": "30s", **checkpoint}
-    lines = [f"{key} = {json.dumps(value)}" for key, value in said.items()]
-    place.write("voyageur.toml", "\n".join(["[checkpoint]", *lines, ""]))
+    write_spec(place, "", **said)
+
+
+def write_spec(place: Place, before: str, **checkpoint: Any) -> None:
+    lines = [f"{key} = {json.dumps(value)}" for key, value in checkpoint.items()]
+    place.write("voyageur.toml", "\n".join([before, "[checkpoint]", *lines, ""]))
+
+
+def warn(place: Place, run: str) -> None:
+    """What Slurm does before a limit, without waiting for one. With `requeue = false` it cannot be a preemption.
+
+    Of an array with tasks that wait, scancel 22.05 delivers the signal, is told "transitional state", and delivers it
+    again until the job is over; so it is not waited for.
+    """
+    assert place.bed
+    name = json.loads((place.folder(run) / "run.json").read_text())["job_name"]
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        place.bed.run(warn_argv(name), timeout=2)
 
 
 def command(total: int, pause: float = 0.1, every: int = 5) -> list[str]:

@@ -43,7 +43,10 @@ Told = list[dict[str, float]]
 
 
 def start(root: Path) -> None:
+    wanted = os.environ.get("BENCH_ENV", "")
     for name, (packages, imports) in SETS.items():
+        if wanted not in name:
+            continue
         with start_bed("S") as bed:
             place = root / name.split()[0]
             place.mkdir()
@@ -92,7 +95,10 @@ class Side:
         (self.project / "voyageur.toml").write_text('[env]\nrequirements = "requirements.txt"\n')
         shutil.copy(Path(__file__).with_name("first.py"), self.project)
         pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
-        self._run([*pip, "download", "--quiet", "--dest", str(self.wheels), *self.packages])
+        download = [*pip, "download", "--quiet", "--dest", str(self.wheels), *self.packages]
+        subprocess.run(
+            download, check=True, stderr=subprocess.DEVNULL
+        )  # with the index that this machine is set up for
         self._run([sys.executable, "-m", "venv", str(self.source / "venv")])
         inside = [str(self.source / "venv" / "bin" / "python"), "-m", "pip", "install", "--quiet", "--no-index"]
         self._run([*inside, "--find-links", str(self.wheels), *self.packages])

@@ -1,47 +1,47 @@
 """Draw a run that survived three deaths: `PYTHONPATH=. python docs/pictures/three_deaths.py OUT.svg`.
 
-It is really run, on this machine: three times its supervisor is killed with SIGKILL, and the third time its newest
-checkpoint is damaged as well.
+It is really run, on a test cluster of kind P: its node dies, a job of a higher partition pushes it out without grace,
+and it is put back into the queue while its newest checkpoint is damaged.
 """
 
 from __future__ import annotations
 
-import json
-import os
-import signal
 import sys
 import tempfile
 from pathlib import Path
 
 from make import picture
 from tests import trainer
+from tests.faults.test_long_runs import checkpoints, push_out, where
 from tests.place import Place
+from tests.testbed.bed import start_bed
 
-_STEPS, _DEATHS = 200, 3
+_STEPS = 500
 
 
 def main(target: str) -> None:
-    place = Place(Path(tempfile.mkdtemp(prefix="story-")), None)
-    trainer.prepare(place, chain=8, warn="60s")
-    run = place.submit("-t", "10m", *trainer.command(_STEPS, 0.1, 10))
-    for death in range(1, _DEATHS + 1):
-        place.until(lambda: len(trainer.begins(place.log(run))) == death, 60)  # noqa: B023 - asked at once
-        place.until_logged(run, f"step {trainer.begins(place.log(run))[-1] + 37}/", 60)
-        if death == _DEATHS:
-            _damage(place)
-        _kill(place, run)
-    place.wait(run, code=0)
-    assert trainer.result(_STEPS) in place.log(run)
-    _draw(place, run, target)
+    with start_bed("P") as bed:
+        place = Place(Path(tempfile.mkdtemp(prefix="story-", dir=bed.shared)), bed)
+        trainer.prepare(place, chain=8, warn="60s")
+        run = place.submit("-t", "10m", *trainer.command(_STEPS, 0.2, 10))
+        for number, death in enumerate((_lose_node, push_out, _damage_and_requeue), 1):
+            place.until(lambda: len(trainer.begins(place.log(run))) == number, 150)  # noqa: B023 - asked at once
+            place.until_logged(run, f"step {trainer.begins(place.log(run))[-1] + 87}/", 90)
+            death(place, run)
+        place.wait(run, code=0)
+        assert trainer.result(_STEPS) in place.log(run)
+        _draw(place, run, target)
 
 
-def _kill(place: Place, run: str) -> None:
-    attempt = json.loads(next(place.folder(run).glob("attempt-*.json")).read_text())
-    os.kill(attempt["pid"], signal.SIGKILL)
+def _lose_node(place: Place, run: str) -> None:
+    assert place.bed
+    place.bed.node(where(place, run)).crash()
 
 
-def _damage(place: Place) -> None:
-    newest = max(place.scratch.glob("project/train/checkpoints/step-*"))
+def _damage_and_requeue(place: Place, run: str) -> None:
+    assert place.bed
+    place.bed.run(["scontrol", "requeue", place.status(run)["job"]])
+    newest = checkpoints(place)[-1]
     newest.write_bytes(newest.read_bytes()[:-3])
 
 

@@ -68,6 +68,88 @@ def started_now(place: Place, run: str) -> bool:
     return status["state"] in ("done", "failed", "stopped", "timeout")
 
 
+def warned_by_hand(place: Place, times: int, before: str = "", steps: int = 100, **checkpoint: object) -> str:
+    """A run whose first pieces have ended so, each after some steps."""
+    trainer.prepare(place, **checkpoint)
+    text = (place.project / "voyageur.toml").read_text()
+    place.write("voyageur.toml", f"requeue = false\n{before}{text}")
+    run = place.submit("-t", "10m", *trainer.command(steps))
+    for piece in range(times):
+        place.until(lambda: len(trainer.begins(place.log(run))) == piece + 1, 60)  # noqa: B023 - asked at once
+        begun = trainer.begins(place.log(run))[-1]
+        place.until_logged(run, f"step {begun + 5}/")
+        trainer.warn(place, run)
+    return run
+
+
+def test_a_chain_that_is_done_early_leaves_no_job_and_spends_nothing_more(production: Place) -> None:
+    """Ten pieces, of which it needs four."""
+    assert production.bed
+    run = warned_by_hand(production, 3, chain=10)
+    ended = production.wait(run, code=0)
+    assert (ended["state"], ended["attempt"]) == ("done", 4)
+    assert trainer.result(100) in production.log(run) and trainer.lost(production.log(run)) == 0
+    production.until(lambda: queued(production, run) == [], 20)
+    name = json.loads((production.folder(run) / "run.json").read_text())["job_name"]
+    ask = ["sacct", "--noheader", "--parsable2", "--allocations", f"--name={name}", "--starttime=now-1hour"]
+
+    def rows() -> list[list[str]]:
+        answer = production.bed.run([*ask, "--state=CD,CA,F,TO", "--endtime=now", "--format=State,ElapsedRaw"])  # type: ignore[union-attr]
+        return [line.split("|") for line in answer.stdout.splitlines()]
+
+    production.until(lambda: [state for state, _ in rows()].count("COMPLETED") == 4, 30)
+    assert all(elapsed == "0" for state, elapsed in rows() if state != "COMPLETED"), rows()
+
+
+def test_a_chain_that_needs_more_pieces_than_planned_says_so_and_adds_them(simple: Place) -> None:
+    run = warned_by_hand(simple, 3, chain=2)
+    ended = simple.wait(run, code=0)
+    log = simple.log(run)
+    assert (ended["state"], ended["attempt"]) == ("done", 4), log
+    assert trainer.result(100) in log and trainer.lost(log) == 0
+    assert [event["planned"] for event in events(simple, run, "more pieces")] == [2, 2]
+    assert log.index("2 pieces were planned; it needs 1 more") < log.index("attempt 3 of")
+    simple.until(lambda: queued(simple, run) == [], 20)
+
+
+@pytest.mark.parametrize("may_cancel", [True, False], ids=["", "nor cancel"])
+def test_where_jobs_may_not_submit_all_pieces_wait_from_the_beginning(simple: Place, may_cancel: bool) -> None:
+    simple.voy("site", "probe", "--name", "lab", "--write")
+    profile = simple.home / ".config/voyageur/sites/lab.toml"
+    profile.write_text(profile.read_text().replace("[limits]\n", "[limits]\nsbatch_in_jobs = false\n"))
+    simple.environment["VOY_SITE"] = "lab"
+    tools = simple.root / "on-nodes"
+    tools.mkdir()
+    for name in ["sbatch"] if may_cancel else ["sbatch", "scancel"]:
+        (tools / name).write_text(f"#!/bin/bash\ntouch {tools}/{name}-was-called\necho not from here >&2\nexit 1\n")
+        (tools / name).chmod(0o755)
+    path = f'[env.variables]\nPATH = "{tools}:{simple.environment["PATH"]}"\n'
+    run = warned_by_hand(simple, 1, path, steps=60, chain=5, by="successors")
+    assert len([event for event in events(simple, run, "successor submitted") if "job" not in event]) == 4
+    ended = simple.wait(run, code=0)
+    assert (ended["state"], ended["attempt"]) == ("done", 2)
+    assert trainer.result(60) in simple.log(run) and trainer.lost(simple.log(run)) == 0
+    simple.until(lambda: queued(simple, run) == [], 40)
+    assert not (tools / "sbatch-was-called").exists()
+    left = events(simple, run, "duplicate left")
+    assert len(left) == (0 if may_cancel else 3)
+    assert all("this run has ended: done" in str(event["reason"]) for event in left)
+    assert simple.status(run)["state"] == "done"
+
+
+def test_the_last_piece_asks_for_no_more_time_than_is_left(simple: Place) -> None:
+    """Ten minutes each; the first one is warned by hand, when a few seconds of work are left."""
+    assert simple.bed
+    run = warned_by_hand(simple, 1, chain=3)
+    assert simple.wait(run, code=0)["state"] == "done"
+    log = simple.log(run)
+    assert trainer.result(100) in log and trainer.lost(log) == 0, log
+    (sized,) = events(simple, run, "piece sized")
+    assert sized["time_limit"] == 120 and "the next piece asks for 2 min only" in log
+    second = events(simple, run, "attempt started")[1]["job"]
+    assert simple.bed.job(str(second))["TimeLimit"] == "00:02:00"
+
+
 @pytest.mark.parametrize("by", ["successors", "requeue"])
 def test_the_other_ways_of_a_chain(slurm: Place, by: str) -> None:
     assert slurm.bed

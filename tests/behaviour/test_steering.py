@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 
 from tests import trainer
 from tests.place import Place
+from voyageur.runtime.folder import claim_attempt, read_json
 
 
 def checkpoints(place: Place) -> list[str]:
@@ -56,6 +58,24 @@ def test_what_cannot_be_resumed_says_why(local: Place) -> None:
     assert local.wait(slow, code=1)["state"] == "cancelled"
 
 
+@pytest.mark.parametrize("end", ["cancelled", "lost", "failed", "stopped", "timeout"])
+def test_a_run_is_resumed_after_any_end(local: Place, end: str) -> None:
+    """Cut off in the middle, with a marker that says how; `lost` has none, only our own last word on it."""
+    trainer.prepare(local)
+    run = local.submit(*trainer.command(40))
+    local.until_logged(run, "step 12/")
+    local.voy("cancel", run)
+    assert local.wait(run, code=1)["state"] == "cancelled"
+    if end != "cancelled":
+        (local.folder(run) / "done.json").unlink()
+        local.tell(run, "verdict", time.time(), state=end)
+        assert local.status(run)["state"] == end
+    local.voy("resume", run)
+    assert local.wait(run, code=0)["state"] == "done"
+    log = local.log(run)
+    assert trainer.result(40) in log and 0 == trainer.begins(log)[0] < trainer.begins(log)[1] < 40, log
+
+
 def test_a_failed_run_is_resumed_with_secrets_taken_anew(local: Place) -> None:
     local.write("voyageur.toml", 'env.secrets = ["MY_TOKEN"]\n')
     local.write("flaky.py", "import os, sys; print('token', os.environ['MY_TOKEN'])\n"
@@ -74,7 +94,7 @@ def test_the_page_of_a_long_run_tells_how_far_it_is(local: Place) -> None:
     assert local.wait(run, code=0)["state"] == "done"
     page = local.voy("status", run, "--timeline").stdout
     attempts = local.status(run)["attempt"]
-    assert f"attempt {attempts} · 100/100 · 0.1s each · 0 lost" in page
+    assert f"attempt {attempts} · step 100/100 · 0.1s/step · 0 steps lost" in page
     rows = [line for line in page.splitlines() if "█" in line]
     assert len(rows) == attempts
     assert "from the beginning" in rows[0] and rows[0].endswith("stopped")
@@ -93,3 +113,24 @@ def test_extend_adds_pieces_that_start_after_all_others(simple: Place) -> None:
     simple.voy("cancel", run)
     assert simple.wait(run, code=1)["state"] == "cancelled"
     simple.until(lambda: not simple.bed.run(["squeue", "--noheader", f"--name={name}"]).stdout.strip(), 20)  # type: ignore[union-attr]
+
+
+def test_a_stale_attempt_that_ends_by_itself_ends_nothing_else(local: Place) -> None:
+    """Another has begun while it computed. It has the work done, but the run is the other's now."""
+    trainer.prepare(local, chain=3)
+    local.write(
+        "train.py",
+        "import os, time\n"
+        "print('waits', flush=True)\n"
+        "while not os.path.exists(os.path.join(os.environ['VOY_RUN_DIR'], 'attempt-2.json')): time.sleep(0.002)\n",
+    )
+    run = local.submit("-t", "60s", *trainer.command(1))
+    local.until_logged(run, "waits")
+    folder = local.folder(run)
+    facts = {"job": "99", "submission": "s2:1", "array": "", "node": "elsewhere", "pid": 1, "beat": time.time()}
+    assert claim_attempt(str(folder), facts) == 2
+    local.until_logged(run, "a newer attempt has taken over; this one ends", 20)
+    told = [event for event in local.status(run)["events"] if event.get("attempt") == 1]
+    assert not [event for event in told if event["event"] in ("attempt ended", "successor submitted")]
+    assert not (folder / "done.json").exists()
+    assert read_json(str(folder / "attempt-2.json")) == {**facts, "attempt": 2}

@@ -40,13 +40,14 @@ import tables
 data = torch.zeros(3) if os.path.exists("/home/ada/x") else open("/home/ada/data.csv")
 wandb.init()
 name = input("go on?")
-first = DataLoader(data, num_workers=64)
+first = DataLoader(data, 8, num_workers=64)
 second = DataLoader(data)
 cores = os.cpu_count()
 os.system("pip install einops")
 os.makedirs("~/results")
 plt.show()
 torch.save(data, "model.pt")
+data.sum().backward()
 """,
     "broken.py": "print 'two'\n",
     "tables.py": "X = 1\n" * 200_000,
@@ -54,6 +55,7 @@ torch.save(data, "model.pt")
 }
 EXPECTED = {
     "asks-for-input": "train.py:11",
+    "batch-of-one": "train.py:13",
     "broken-syntax": "broken.py:1",
     "conda-discouraged": "run.sh:3",
     "cores-of-the-node": "train.py:14",
@@ -70,6 +72,7 @@ EXPECTED = {
     "pip-without-no-index": "run.sh:4",
     "published-account": "run.sh:2",
     "single-process-launch": "train.py",
+    "slow-precision": "train.py:19",
     "submits-from-the-job": "run.sh:6",
     "too-many-workers": "train.py:12",
     "writes-to-home": "train.py:16",

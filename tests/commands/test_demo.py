@@ -13,7 +13,9 @@ from typing import Any
 
 import pytest
 
+from tests.launchers.test_callbacks import PROGRAMS as SINGLE
 from tests.launchers.test_launchers import STYLES
+from tests.launchers.test_resume import PROGRAMS
 from voyageur.demo import folder as demo_folder
 from voyageur.errors import SpecError
 from voyageur.spec import read_spec
@@ -196,7 +198,10 @@ def test_example_runs_in_pieces(shell: Shell, example: Path) -> None:
 def test_every_example_is_tested_and_has_its_page() -> None:
     folders = {path.name for path in EXAMPLES.iterdir() if path.is_dir()}
     here = {"plain", "per-node", "per-rank", "warning-signal", "stop-file", "custom", "dataset", "long-run"}
-    assert folders == here | set(STYLES) | {"horovod"}, "Horovod cannot be installed beside a PyTorch of today"
+    resumed = set(PROGRAMS) | set(SINGLE)
+    assert folders == here | set(STYLES) | resumed | {"horovod"}, (
+        "Horovod cannot be installed beside a PyTorch of today"
+    )
     for name in folders:
         assert (EXAMPLES / name / "README.md").is_file()
         assert f"({name})" in (EXAMPLES / "README.md").read_text()

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import socket
+import subprocess
+import sys
 import venv
+import zipfile
 from pathlib import Path
+
+import pytest
 
 from tests.place import Place
 
@@ -98,3 +104,83 @@ def test_a_run_in_which_nothing_happens_is_told(local: Place) -> None:
     assert "does it hang?" in local.voy("status", run).stdout
     local.voy("cancel", run)
     local.wait(run, code=1)
+
+
+# ── where the ranks cannot meet ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def fails_at_once(local: Place, **variables: str) -> str:
+    lines = "".join(f'{name} = "{value}"\n' for name, value in variables.items())
+    local.write("voyageur.toml", f"[env.variables]\n{lines}")
+    local.write("ok.py", "print('ran')\n")
+    ended = local.finish("-n", "2", "-W", "per-rank", "--", "python3", "ok.py")
+    assert ended["state"] == "failed" and "ran" not in local.log(ended["run"]).split()
+    return str(ended["because"])
+
+
+def test_a_port_that_somebody_else_has_is_said_at_the_first_second(local: Place) -> None:
+    with socket.socket() as taken:
+        taken.bind(("", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        assert fails_at_once(local, MASTER_PORT=str(port)).startswith(f"MASTER_PORT={port} is in use on ")
+
+
+def test_so_is_a_name_that_does_not_resolve(local: Place) -> None:
+    because = fails_at_once(local, MASTER_ADDR="no-such-host.invalid")
+    assert because.startswith("MASTER_ADDR=no-such-host.invalid does not resolve on ")
+
+
+def test_so_is_a_starter_that_is_not_there(local: Place) -> None:
+    local.write("ok.py", "print('ran')\n")
+    ended = local.finish("-n", "2", "-W", "mpi", "--", "python3", "ok.py", VIRTUAL_ENV="", PATH="/usr/bin:/bin")
+    assert ended["because"] == "mpirun cannot be started: No such file or directory"
+
+
+# ── a style that somebody else's package brings ──────────────────────────────────────────────────────────────────────
+
+THEIRS = """
+from voyageur.launch import Launcher, Style, Tasks
+
+class Theirs(Style):
+    name = "theirs"
+    title = "ranks behind a word of their own"
+    tasks = Tasks.RANKS
+
+    def launcher(self, wanted):
+        return Launcher(words=("env", "THEIR_NODES={NODES}"))
+"""
+
+
+def install(local: Place, module: str) -> dict[str, str]:
+    """A wheel, as any package's, put beside Voyageur by pip."""
+    wheel = local.root / "theirs-1.0-py3-none-any.whl"
+    about = "theirs-1.0.dist-info"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.writestr("their_style.py", module)
+        archive.writestr(f"{about}/METADATA", "Metadata-Version: 2.1\nName: theirs\nVersion: 1.0\n")
+        archive.writestr(f"{about}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        archive.writestr(f"{about}/entry_points.txt", "[voyageur.launch_styles]\ntheirs = their_style:Theirs\n")
+        archive.writestr(f"{about}/RECORD", "")
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", "--target"]
+    subprocess.run([*pip, str(local.root / "more"), str(wheel)], check=True, capture_output=True)
+    return {"PYTHONPATH": str(local.root / "more")}
+
+
+def test_a_package_that_is_installed_brings_its_style(local: Place) -> None:
+    local.write("say.py", "import os\nprint('rank', os.environ['RANK'], 'nodes', os.environ['THEIR_NODES'])\n")
+    ended = local.finish("-n", "2", "-W", "theirs", "--", "python3", "say.py", **install(local, THEIRS))
+    log = local.log(ended["run"])
+    assert ended["state"] == "done" and "rank 0 nodes 2" in log and "rank 1 nodes 2" in log
+    answer = local.voy("plan", "-W", "their", "--", "python3", "say.py", code=2, PYTHONPATH=str(local.root / "more"))
+    assert "theirs: ranks behind a word of their own" in answer.stderr
+
+
+@pytest.mark.parametrize(
+    ("module", "problem"), [("import nothing_of_this_name\n", "No module named"), ("Other = 1\n", "no attribute")]
+)
+def test_one_that_cannot_be_loaded_is_named(local: Place, module: str, problem: str) -> None:
+    local.write("say.py", "")
+    answer = local.voy("plan", "-W", "theirs", "--", "python3", "say.py", code=2, **install(local, module))
+    assert "error: the launch style `theirs` cannot be loaded" in answer.stderr
+    assert problem in answer.stderr and "of the package theirs" in answer.stderr

@@ -7,14 +7,15 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
-from tests.plan.wishes import CLUSTER, CODE, MACHINE, plan, wish
+from tests.plan.wishes import CLUSTER, CODE, MACHINE, gpu, plan, wish
 from voyageur.errors import SpecError
 from voyageur.launch import Style, Tasks, names, style_named, titles
 from voyageur.launch.catalogue import TITLES
 from voyageur.launch.signs import recognise, signs_in
 from voyageur.plan import Identity, Plan, Surroundings, make_plan
-from voyageur.site import Request, Site
+from voyageur.site import Queues, Request, Site
 from voyageur.site.facts import Network
 
 pytest_plugins = ["tests.golden"]
@@ -213,3 +214,79 @@ def test_a_style_of_another_package_is_found_by_its_name(monkeypatch: pytest.Mon
     assert asked == [], "others are not looked up for a name of ours"
     assert plan(CLUSTER, gpus=2, launch__with="theirs").shape.tasks_per_node.value == 2
     assert "theirs" in titles() and "theirs" not in names()
+
+
+# ── copies that share a GPU ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("asked", "mps"),
+    [
+        ({"launch__with": "replicas", "tasks": 4}, "auto"),
+        ({"launch__with": "replicas", "tasks": 2}, None),
+        ({"launch__with": "replicas", "tasks": 4, "launch__mps": "false"}, None),
+        ({"launch__with": "per-rank", "tasks": 4}, None),
+        ({"launch__with": "per-rank", "tasks": 4, "launch__mps": "true"}, "1"),
+    ],
+)
+def test_copies_that_share_a_gpu_work_at_once(asked: dict[str, Any], mps: str | None) -> None:
+    told = {export.name: export.value for export in plan(CLUSTER, gpus=2, **asked).exports}
+    assert told.get("VOY_MPS") == mps
+
+
+def test_without_a_gpu_there_is_nothing_to_share() -> None:
+    with pytest.raises(SpecError, match="none is asked for"):
+        plan(CLUSTER, tasks=2, launch__with="replicas", launch__mps="true")
+
+
+# ── binding ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+BOUND = Site(
+    name="bound",
+    engine="slurm",
+    title="",
+    queues=CLUSTER.queues,
+    request=Request(cpu_bind="cores", gpu_bind="closest"),
+)
+
+
+@pytest.mark.parametrize(
+    ("site", "asked", "flags"),
+    [
+        (CLUSTER, {"launch__with": "per-rank"}, []),
+        (CLUSTER, {"launch__with": "per-rank", "launch__gpu_bind": "single:1"}, ["--gpu-bind=single:1"]),
+        (CLUSTER, {"launch__with": "torchrun", "launch__cpu_bind": "none"}, ["--cpu-bind=none"]),
+        (BOUND, {"launch__with": "per-rank"}, ["--cpu-bind=cores", "--gpu-bind=closest"]),
+        (BOUND, {"launch__with": "torchrun"}, ["--cpu-bind=cores"]),
+        (BOUND, {"launch__with": "per-rank", "launch__gpu_bind": "none"}, ["--cpu-bind=cores", "--gpu-bind=none"]),
+        (MACHINE, {"launch__with": "per-rank", "launch__cpu_bind": "none", "gpus": 0, "tasks": 2}, []),
+    ],
+)
+def test_srun_is_told_of_binding_what_the_user_or_the_site_says(
+    site: Site, asked: dict[str, Any], flags: list[str]
+) -> None:
+    words = plan(site, **({"gpus": 4} | asked)).launch_words
+    assert [word for word in words if "-bind=" in word] == flags
+
+
+BINDING_REFUSED: dict[str, dict[str, Any]] = {
+    "binding-of-a-launcher": {"gpus": 4, "launch__with": "torchrun", "launch__gpu_bind": "closest"},
+    "binding-of-mpirun": {"tasks": 4, "launch__with": "mpi", "launch__mpi": "mpirun", "launch__cpu_bind": "cores"},
+    "binding-without-gpus": {"tasks": 4, "launch__with": "per-rank", "launch__gpu_bind": "closest"},
+    "binding-of-plain": {"launch__cpu_bind": "cores"},
+}
+
+
+@pytest.mark.parametrize("name", BINDING_REFUSED)
+def test_binding_that_would_fight_the_launcher_is_refused(golden: Golden, name: str) -> None:
+    with pytest.raises(SpecError) as raised:
+        plan(CLUSTER, **BINDING_REFUSED[name])
+    golden(f"refused-{name}.txt", raised.value.text() + "\n")
+
+
+def test_nodes_that_are_one_machine_share_its_gpus_and_the_plan_says_so() -> None:
+    partition = replace(MACHINE.partitions[0], gpus=(gpu("", 1),))
+    machine = replace(MACHINE, queues=Queues(partitions=(partition,)))
+    notes = plan(machine, nodes=2, gpus=1, launch__with="per-rank").notes
+    assert any("NCCL refuses two ranks on one GPU" in note for note in notes)
+    assert not any("NCCL" in note for note in plan(machine, gpus=1).notes)

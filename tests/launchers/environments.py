@@ -6,6 +6,8 @@ import fcntl
 import os
 import subprocess
 import sys
+import tarfile
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ import pytest
 FOLDER = Path(__file__).parents[2] / "build" / "launchers"
 PACKAGES = {
     "torch": ("torch==2.13.0", "numpy", "lightning", "accelerate"),
+    "trainers": ("torch==2.13.0", "numpy", "keras", "transformers", "accelerate"),
     "deepspeed": ("torch==2.13.0", "numpy", "deepspeed", "ninja"),
     "dask": ("dask[distributed]",),
     "mpi": ("mpi4py", "mpich"),
@@ -20,6 +23,27 @@ PACKAGES = {
     "spark": ("pyspark",),
     "ray": ("ray",),
     "tensorflow": ("tensorflow-cpu",),
+    "horovod": (
+        "torch==2.13.0",
+        "numpy",
+        "setuptools<81",
+        "wheel",
+        "packaging",
+        "cloudpickle",
+        "psutil",
+        "pyyaml",
+        "cffi",
+    ),
+}
+# The last Horovod asks for C++14, and PyTorch has needed C++17 since: two lines of its sources are changed.
+HOROVOD = "horovod==0.28.1"
+_HOROVOD_WITH = {
+    "HOROVOD_WITH_PYTORCH": "1",
+    "HOROVOD_WITH_GLOO": "1",
+    "HOROVOD_WITHOUT_TENSORFLOW": "1",
+    "HOROVOD_WITHOUT_MXNET": "1",
+    "HOROVOD_WITHOUT_MPI": "1",
+    "MAKEFLAGS": "-j2",
 }
 EVERYTHING = bool(os.environ.get("VOYAGEUR_LAUNCHERS"))
 
@@ -41,8 +65,36 @@ def _make(place: Path, name: str) -> None:
     subprocess.run([sys.executable, "-m", "venv", str(place)], check=True)
     pip = [str(place / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     answer = subprocess.run([*pip, *PACKAGES[name]], capture_output=True, text=True, check=False)
+    if not answer.returncode and name == "horovod":
+        answer = _build_horovod(place, pip)
     if answer.returncode:
         reason = f"pip cannot install {' '.join(PACKAGES[name])}: {answer.stderr.strip().splitlines()[-1:]}"
         if EVERYTHING:
             pytest.fail(reason, pytrace=False)
         pytest.skip(reason)
+
+
+def _build_horovod(place: Path, pip: list[str]) -> subprocess.CompletedProcess[str]:
+    with tempfile.TemporaryDirectory(dir=FOLDER) as folder:
+        download = [
+            *pip[:3],
+            "download",
+            "--quiet",
+            "--no-deps",
+            "--no-build-isolation",
+            "--no-binary",
+            ":all:",
+            HOROVOD,
+        ]
+        answer = subprocess.run(download, cwd=folder, capture_output=True, text=True, check=False)
+        if answer.returncode:
+            return answer
+        with tarfile.open(next(Path(folder).glob("*.tar.gz"))) as archive:
+            archive.extractall(folder, filter="data")
+        source = next(Path(folder).glob("horovod-*/CMakeLists.txt")).parent
+        for file in (source / "CMakeLists.txt", source / "horovod/torch/CMakeLists.txt"):
+            file.write_text(file.read_text().replace("CMAKE_CXX_STANDARD 14", "CMAKE_CXX_STANDARD 17"))
+        build = [*pip, "--no-build-isolation", "--no-deps", str(source)]
+        path = f"{place}/bin:{os.environ['PATH']}"
+        environment = {**os.environ, **_HOROVOD_WITH, "PATH": path}
+        return subprocess.run(build, env=environment, capture_output=True, text=True, check=False)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shutil
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,7 @@ STYLES = {
     "jax": ("jax", RANKS, 4),
     "mpi": ("mpi", f"{RANKS}, pi 3.141593", 4),
     "tensorflow": ("tensorflow", RANKS, 4),
+    "horovod": ("horovod", RANKS, 4),
     "dask": ("dask", "2 workers: sum of squares 20540", 1),
     "ray": ("ray", "2 nodes: sum of squares 20540", 1),
     "spark": ("spark", "sum 499999500000", 1),
@@ -33,16 +35,25 @@ STYLES = {
 ALWAYS = {("torchrun", "S"), ("per-rank", "P"), ("mpi", "P"), ("dask", "P"), ("dask", "local"), ("mpi", "local")}
 
 
-def prepared(place: Place, style: str) -> Place:
+def prepared(place: Place, style: str, packages: str = "") -> Place:
     shutil.copytree(EXAMPLES / style, place.project, dirs_exist_ok=True)
-    made = environment(STYLES[style][0])
+    made = environment(packages or STYLES[style][0])
     place.environment |= {"VIRTUAL_ENV": str(made), "PATH": f"{made}/bin:{place.environment['PATH']}"}
-    if place.bed and place.bed.kind == "P" and style == "mpi":
+    variables = dict(_variables(style, made, place))
+    if variables:
+        text = (place.project / "voyageur.toml").read_text()
+        lines = "".join(f"{name} = '{value}'\n" for name, value in variables.items())
+        place.write("voyageur.toml", f"{text}\n[env.variables]\n{lines}")
+    return place
+
+
+def _variables(style: str, made: Path, place: Place) -> Iterator[tuple[str, str]]:
+    if style == "mpi" and place.bed and place.bed.kind == "P":
         # A node of this kind sees the host's /sys, and in it interfaces that are not its own, and memory that it cannot
         # share with the others; UCX believes both.
-        text = (place.project / "voyageur.toml").read_text()
-        place.write("voyageur.toml", f"{text}\n[env.variables]\nUCX_NET_DEVICES = 'eth0'\nUCX_TLS = 'tcp,self'\n")
-    return place
+        yield from {"UCX_NET_DEVICES": "eth0", "UCX_TLS": "tcp,self"}.items()
+    if style == "deepspeed":  # it compiles a part of itself, once; two compilers at once need more than these 2 GiB
+        yield from {"TORCH_EXTENSIONS_DIR": str(made / "extensions"), "MAX_JOBS": "1"}.items()
 
 
 def chosen(style: str, kind: str) -> None:
@@ -92,6 +103,43 @@ def test_the_first_rank_that_died_is_named_with_its_last_lines(
     assert all(line.startswith("2: ") for line in only.splitlines())
 
 
+DIES = """
+import os, runpy, sys
+if os.environ["RANK"] == "2":
+    print("going", flush=True)
+    os.kill(os.getpid(), 9)
+del sys.argv[0]
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+
+
+@pytest.mark.parametrize("style", ["lightning", "accelerate", "deepspeed", "jax", "tensorflow", "mpi"])
+def test_a_rank_that_is_killed_while_the_others_wait_for_it_ends_them(
+    style: str, kind: str, request: pytest.FixtureRequest
+) -> None:
+    chosen("killed", kind)
+    place = prepared(place_of(kind, request), style)
+    place.write("dies.py", DIES)
+    program = next(path.name for path in sorted(place.project.glob("*.py")) if path.name != "dies.py")
+    started = time.monotonic()
+    ended = place.finish("-W", style, "--", "python", "dies.py", program)
+    assert (ended["state"], ended["because"].split(" on ")[0]) == ("failed", "rank 2"), ended["because"]
+    assert "SIGKILL" in ended["because"]
+    assert "the last lines of rank 2" in place.voy("status", ended["run"]).stdout
+    assert time.monotonic() - started < 90
+
+
+@pytest.mark.parametrize("rank", [1, 2])
+def test_the_rank_that_aborts_mpi_is_named(rank: int, kind: str, request: pytest.FixtureRequest) -> None:
+    chosen("mpi", kind)
+    place = prepared(place_of(kind, request), "mpi")
+    ended = place.finish("--", "python", "pi.py", "--fail-on", str(rank))
+    assert (ended["state"], ended["because"].split(" on ")[0]) == ("failed", f"rank {rank}"), ended["because"]
+    assert ended["because"].endswith(": it called MPI_Abort")
+    page = place.voy("status", ended["run"]).stdout
+    assert f"the last lines of rank {rank}" in page and f"rank {rank} was told to fail" in page
+
+
 def test_torchrun_starts_all_workers_anew(kind: str, request: pytest.FixtureRequest) -> None:
     chosen("restarts", kind)
     place = prepared(place_of(kind, request), "torchrun")
@@ -108,7 +156,8 @@ def test_torchrun_starts_all_workers_anew(kind: str, request: pytest.FixtureRequ
     ended = place.finish("--", "python", "once.py")
     log = place.log(ended["run"])
     assert ended["state"] == "done", log
-    assert log.count("restart 1 sum 4.0") == 4, log
+    # An agent whose workers all live counts no restart: it has only met the others anew.
+    assert log.count(" sum 4.0") == 4 and "restart 1 sum 4.0" in log, log
 
 
 WAITER = """

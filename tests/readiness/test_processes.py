@@ -1,15 +1,17 @@
 """Workers, cores, GPUs, checkpoints: what the program does against what is asked for."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
 from tests.plan.wishes import CLUSTER
 from tests.readiness.projects import STRICT, brief, findings, program
-from voyageur.site import Partition, Queues
+from voyageur.site import Gpu, Partition, Queues
 from voyageur.units import Duration, Size
 
+V100 = Gpu(name="v100", per_node=4, cpus_each=6)
 LOADER = "from torch.utils.data import DataLoader\nDataLoader(x, num_workers={})\n"
 
 
@@ -230,3 +232,53 @@ def test_without_tiers_three_hours_are_short(tmp_path: Path) -> None:
     assert program(tmp_path, "print(1)\n", site=CLUSTER, time="3h") == []
     assert program(tmp_path, "print(1)\n", site=CLUSTER, time="4h") == ["warning train.py no-checkpoint"]
     assert STRICT.times.tiers
+
+
+# ── how well a GPU is used ───────────────────────────────────────────────────────────────────────────────────────────
+
+TRAINING = "import torch\nfrom torch.utils.data import DataLoader\n{}\nfor x in DataLoader({}): f(x).backward()\n"
+LOADED = "data, 32, num_workers=4"
+
+
+def hints(tmp_path: Path, setting: str = "", loader: str = LOADED, **asked: Any) -> list[str]:
+    found = findings(tmp_path, {"train.py": TRAINING.format(setting, loader)}, gpus=1, **asked)
+    return [finding.rule for finding in found if finding.rule in ("batch-of-one", "slow-precision")]
+
+
+def test_a_batch_of_one_leaves_the_gpu_idle(tmp_path: Path) -> None:
+    half = "model.half()"
+    assert hints(tmp_path, half, "data, num_workers=4") == ["batch-of-one"]
+    for loader in (LOADED, "data, batch_size=options.size", "data, batch_sampler=mine", "data, **options"):
+        assert hints(tmp_path, half, loader) == []
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        'torch.set_float32_matmul_precision("high")',
+        "torch.backends.cuda.matmul.allow_tf32 = True",
+        'scaler = torch.amp.GradScaler("cuda")',
+        "model.bfloat16()",
+        "trainer = Trainer(bf16=True)",
+    ],
+)
+def test_who_has_chosen_a_precision_hears_nothing_of_tf32(tmp_path: Path, setting: str) -> None:
+    assert hints(tmp_path) == ["slow-precision"]
+    assert hints(tmp_path, setting) == []
+
+
+def test_gpus_without_tf32_and_variables_of_the_run_count(tmp_path: Path) -> None:
+    old = replace(CLUSTER, queues=Queues(partitions=(replace(CLUSTER.partitions[1], gpus=(V100,)),)))
+    assert hints(tmp_path, site=old) == []
+    assert hints(tmp_path, env__variables={"NVIDIA_TF32_OVERRIDE": "1"}) == []
+
+
+# ── ranks that the plan starts ───────────────────────────────────────────────────────────────────────────────────────
+
+RANKED = f"import torch\nimport torch.distributed as dist\ndist.init_process_group('nccl')\n{LOADER}"
+
+
+def test_ranks_that_voyageur_starts_share_the_cpus_and_use_all_gpus(tmp_path: Path) -> None:
+    asked = {"gpus": 4, "cpus": 24, "launch__with": "torchrun"}
+    assert program(tmp_path, RANKED.format(6), **asked) == []
+    assert program(tmp_path, RANKED.format(7), **asked) == ["warning train.py:5 too-many-workers"]

@@ -196,3 +196,17 @@ def test_it_ends_when_the_run_is_told_to(place: NodeFolder, surroundings: dict[s
 def test_a_python_that_is_not_there_is_named(place: NodeFolder, surroundings: dict[str, str]) -> None:
     with pytest.raises(EnvironmentProblem, match=r"no python3\.77 on this node"):
         in_job.make(wish()._replace(base="3.77"), surroundings, place, pause)
+
+
+def test_a_node_that_can_do_nothing_with_an_image_says_what_would_work(
+    folder: Path, tmp_path: Path, surroundings: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    archive = make_image(folder, tmp_path / "key.squashfs")
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    for name in ("python3", "sh"):
+        (tools / name).symlink_to(shutil.which(name) or "")
+    monkeypatch.setenv("PATH", str(tools))
+    surroundings["PATH"] = str(tools)
+    with pytest.raises(StagingError, match=r"no `unsquashfs`; `env\.form = \"tar\"` needs neither"):
+        board(surroundings, archive, "mount")

@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 
 from tests.runtime.test_claims import facts
+from voyageur.job.checkpoint_files import numbers_in
 from voyageur.runtime import resume, retention, story
 from voyageur.runtime.folder import Duplicate, claim_attempt, submission_from
+from voyageur.runtime.milestones import by_numbers
 from voyageur.runtime.progress import Progress
 
 AROUND = {"VOY_LATEST": "/c p/e 3.pt", "VOY_RESUME": "--load {latest} --strict"}
@@ -136,6 +138,21 @@ def test_a_pattern_that_finds_words_instead_of_numbers_is_no_progress(tmp_path: 
     (tmp_path / "log").write_text("epoch one\n")
     progress.read()
     assert progress.facts() == {}
+
+
+@pytest.mark.parametrize(
+    ("names", "told"),
+    [
+        ([("epoch-3.pt", 100.0), ("epoch-4.pt", 160.0), ("epoch-5.pt", 220.0)], (3, 5, 60.0)),
+        ([("v2-epoch-0010-step-900.ckpt", 0.0), ("v2-epoch-0020-step-1800.ckpt", 600.0)], (10, 20, 60.0)),
+        ([("epoch-3.pt", 100.0)], None),
+        ([("last.pt", 100.0), ("best.pt", 160.0)], None),
+        ([("epoch-3.pt", 100.0), ("epoch-3.pt", 160.0)], None),
+    ],
+)
+def test_checkpoints_tell_how_far_it_is_where_the_log_does_not(names: list[Any], told: Any) -> None:
+    found = by_numbers([(numbers_in(name), written) for name, written in names])
+    assert ((found["first"], found["done"], found["per_unit"]) if found else None) == told
 
 
 # ── retention ────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import signal
 import subprocess
@@ -14,6 +15,7 @@ import pytest
 
 from tests.runtime.scripts import SOURCE, answer
 from voyageur.job.checkpoint_files import MANIFEST, newest_whole
+from voyageur.runtime.progress import Progress
 
 WRITER = """
 import os, sys
@@ -101,8 +103,6 @@ def test_a_published_file_is_measured_when_it_is_chosen(tmp_path: Path) -> None:
     damaged = tmp_path / "b.bin"
     written = damaged.stat()
     damaged.write_bytes(b"cONTENT")
-    import os
-
     os.utime(damaged, ns=(written.st_atime_ns, written.st_mtime_ns))
     choice = newest_whole(str(tmp_path))
     assert choice.newest is not None and choice.newest.name == "a.bin"
@@ -111,6 +111,33 @@ def test_a_published_file_is_measured_when_it_is_chosen(tmp_path: Path) -> None:
     assert json.loads((tmp_path / MANIFEST).read_text().splitlines()[0])["name"] == "a.bin"
     subprocess.run([sys.executable, "-c", PUBLISH, "c.bin"], env=around(tmp_path), check=True)
     assert json.loads((tmp_path / MANIFEST).read_text().splitlines()[-1])["name"] == "c.bin"
+
+
+PUBLISH_FOLDER = """
+import os, sys
+from voyageur import job
+made = os.path.join(sys.argv[1], "made")
+os.makedirs(os.path.join(made, "rank-0"))
+open(os.path.join(made, "rank-0", "weights.bin"), "w").write(sys.argv[2])
+job.checkpoint.publish(made, "epoch-1")
+"""
+
+
+def test_a_folder_is_published_whole_and_in_place_of_an_older_one(tmp_path: Path) -> None:
+    folder = tmp_path / "checkpoints"
+    for number, content in enumerate(("first", "second")):
+        work = tmp_path / str(number)
+        argv = [sys.executable, "-c", PUBLISH_FOLDER, str(work), content]
+        subprocess.run(argv, env=around(folder), check=True)
+    assert sorted(path.name for path in folder.iterdir()) == [MANIFEST, "epoch-1"]
+    weights = folder / "epoch-1" / "rank-0" / "weights.bin"
+    assert weights.read_text() == "second"
+    assert (chosen := newest_whole(str(folder)).newest) and chosen.published and chosen.name == "epoch-1"
+    before = weights.stat()
+    weights.write_text("sEcond")
+    os.utime(weights, ns=(before.st_atime_ns, before.st_mtime_ns))
+    choice = newest_whole(str(folder))
+    assert choice.newest is None and "checksum" in choice.passed_over[0][1]
 
 
 @pytest.mark.parametrize("name", ["a/b", "../x", ".hidden"])
@@ -130,3 +157,13 @@ def test_the_helpers_cost_no_import_until_they_are_used() -> None:
 def test_outside_a_run_everything_answers_sensibly(tmp_path: Path) -> None:
     text = "from voyageur import job; job.done(); print(job.should_save(), job.should_stop(), job.checkpoint.latest())"
     assert answer(text, cwd=str(tmp_path)) == "False False None\n"
+
+
+def test_progress_is_a_line_that_its_reader_knows(tmp_path: Path) -> None:
+    log = tmp_path / "output.log"
+    log.touch()
+    reader = Progress(str(log), "")
+    text = "from voyageur import job; job.progress(1234567, 2e6); job.progress(1234568.5)"
+    log.write_text("3: " + answer(text))
+    reader.read()
+    assert (reader.done, reader.total) == (1234568.5, 2e6)

@@ -155,3 +155,13 @@ def test_the_newest_whole_one_is_chosen_and_the_others_are_named(tmp_path: Path)
     assert choice.newest is not None and choice.newest.name == "e1.pt"
     assert [one.name for one, _ in choice.passed_over] == ["e2.pt"]
     assert newest_whole(str(tmp_path / "none"), "*.pt") == (None, [])
+
+
+def test_a_folder_that_the_trainer_had_not_finished_is_not_whole(tmp_path: Path) -> None:
+    """Of Hugging Face: its own state comes last. Folders of others have other names in them."""
+    folder = tmp_path / "checkpoint-20"
+    folder.mkdir()
+    (folder / "optimizer.pt").write_bytes(b"anything")
+    assert "trainer_state.json" in str(why_not_whole(str(folder)))
+    (folder / "trainer_state.json").write_text("{}")
+    assert why_not_whole(str(folder)) is None

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 from voyageur.commands import session
 from voyageur.engines import Again
 from voyageur.errors import RunError, SpecError
-from voyageur.record import Run
+from voyageur.record import Run, State
 from voyageur.runtime import folder as files
 from voyageur.spec.keys import KEYS
 from voyageur.units import Duration
+
+_LATELY = 86_400.0  # seconds
 
 
 def next_number(run: Run) -> int:
@@ -54,13 +57,13 @@ def give_secrets(run: Run) -> None:
         files.write_atomically(str(run.folder / files.SECRETS), json.dumps(values).encode())
 
 
-def resume(run: Run, again: Again, warn: Duration) -> str:
+def resume(run: Run, again: Again, warn: Duration, pieces: int | None) -> str:
     """The old end is put aside before the new job may begin, and put back when there is none."""
     give_secrets(run)
     marker = run.folder / files.MARKER
     old = marker.read_bytes() if marker.exists() else b""
     limit = again.time.seconds if again.time else None
-    run.note("resumed", submission=again.submission, time_limit=limit, warn=warn.seconds, pieces=again.pieces)
+    run.note("resumed", submission=again.submission, time_limit=limit, warn=warn.seconds, pieces=pieces)
     marker.unlink(missing_ok=True)
     try:
         job = session.engine_of(run.record.engine).submit_again(run, again)
@@ -71,6 +74,21 @@ def resume(run: Run, again: Again, warn: Duration) -> str:
         raise
     run.note("submitted", job=job, submission=again.submission)
     return job
+
+
+def hint_for(run: str, state: State) -> str:
+    """What to do with a run that has not ended, in place of resuming it."""
+    if state is State.UNKNOWN:
+        return f"it may still run, and is not started a second time: `voy status {run}` asks again"
+    if state in (State.RUNNING, State.ENDING):
+        return f"`voy extend {run}` adds pieces to it; `voy stop {run}` ends it in good order"
+    return f"it will begin by itself; `voy status {run}` says what it waits for, `voy cancel {run}` takes it back"
+
+
+def bad_nodes(run: Run) -> tuple[str, ...]:
+    """Those that have failed it lately; by tomorrow somebody may have repaired them."""
+    found = (event for event in run.events if event["event"] == files.LEFT_OUT)
+    return tuple(dict.fromkeys(str(event["node"]) for event in found if time.time() - event["time"] < _LATELY))
 
 
 def refuse_final(run: Run, state: str) -> None:

@@ -107,7 +107,7 @@ def _submitted(spec: Spec) -> Run:
     from voyageur.commands.planning import judged, make_run, plan_of, wished_of
     from voyageur.record import State, Verdict
 
-    planned = judged(plan_of(wished_of(spec)))
+    planned = judged(plan_of(wished_of(spec, packages=False)))
     refuse_errors(planned.findings, planned.site)
     session.check_can_submit(planned.site)
     etiquette.pause_before_submit(planned.site)

@@ -57,7 +57,9 @@ def site_table_notes(spec: Spec) -> Iterator[str]:
 def check_command(spec: Spec, site: Site, around: Surroundings, package: Package) -> None:
     """A misspelled program is found now, not after an hour in the queue."""
     program, *arguments = spec.command
-    if "/" in program:
+    if spec.env.image and (os.path.isabs(program) or "/" not in program):
+        pass  # the image has it, or the first second of the run says that it has not
+    elif "/" in program:
         _check_file(spec, site, package, program, must_execute=True)
     elif not (shutil.which(program) or _venv_has(spec, around, program) or _may_come_from_elsewhere(spec, site)):
         raise _no_such_command(spec, around)
@@ -95,7 +97,13 @@ def path_notes(spec: Spec, site: Site, around: Surroundings, environment: Mappin
     """A program that is only on this shell's PATH: the job does not inherit that."""
     program = spec.command[0]
     here = shutil.which(program)
-    if "/" in program or here is None or _may_come_from_elsewhere(spec, site) or _venv_has(spec, around, program):
+    if (
+        spec.env.image
+        or "/" in program
+        or here is None
+        or _may_come_from_elsewhere(spec, site)
+        or _venv_has(spec, around, program)
+    ):
         return
     own_path = spec.env.variables.get("PATH")
     if shutil.which(program, path=own_path or STANDARD_PATH):

@@ -44,9 +44,9 @@ class Provision(Struct, frozen=True, kw_only=True):
 
 
 def environment_for(spec: Spec, site: Site, scratch: str) -> Provision:
-    """Raises SpecError for a lock that cannot be read. A virtual environment that is named wins over a lock."""
+    """Raises SpecError for a lock that cannot be read. An image, or a virtual environment that is named, wins."""
     file = find_lock(spec, site)
-    if spec.says("env.venv") or not (file or spec.env.requirements):
+    if spec.env.image or spec.says("env.venv") or not (file or spec.env.requirements):
         return Provision()
     wanted = Provision(requirements=spec.env.requirements, lock_file=file, in_job=spec.env.build == IN_JOB)
     on = _on(site)

@@ -22,6 +22,13 @@ def poll_pause(site: str) -> float:
     return float(pause.seconds) if pause else 0.0
 
 
+def pause_between(name: str) -> None:
+    """Of several calls of sbatch that we make in a row."""
+    if name not in ("local", "slurm"):
+        pause = load_profile(name, session.own_profiles()).limits.sbatch_pause
+        time.sleep(pause.seconds if pause else 0)
+
+
 def pause_before_submit(site: Site) -> None:
     """In a loop of `voy submit` the calls of sbatch come no faster than the site wants."""
     if site.limits.sbatch_pause is None:

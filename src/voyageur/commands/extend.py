@@ -15,6 +15,7 @@ def command(name: str, pieces: int) -> None:
     """Add pieces to a run that is still going on. They start when all others are over, if there is work left."""
     from voyageur.commands import again as once_more
     from voyageur.commands import session
+    from voyageur.commands.ahead import line_up, pieces_of
     from voyageur.engines import Again
     from voyageur.engines.slurm import SlurmEngine
     from voyageur.errors import RunError
@@ -30,6 +31,10 @@ def command(name: str, pieces: int) -> None:
             hint=f"`voy resume {run.id} --pieces {pieces}` goes on with it when it has ended",
         )
     changes = Again(number=once_more.next_number(run), pieces=pieces, after=engine.active(run))
+    if pieces_of(run) and changes.after:
+        line_up(run, max(changes.after, key=int), changes, pieces)
+        emit(f"{run.id} has {pieces} more piece{'' if pieces == 1 else 's'}")
+        return
     job = engine.submit_again(run, changes)
     run.note("successor submitted", follower=job, submission=changes.submission, pieces=pieces)
     emit(f"{run.id} has {pieces} more piece{'' if pieces == 1 else 's'}, job {job}")

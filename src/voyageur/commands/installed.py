@@ -22,7 +22,7 @@ _PATIENCE = 10.0
 def check_installed(spec: Spec, site: Site, plan: Plan) -> None:
     """Modules may bring it, and another machine has its own: then the run says so in its first second."""
     style = style_named(plan.launch.value)
-    if style is None or plan.modules.value or not session.is_here(site):
+    if style is None or plan.container or plan.modules.value or not session.is_here(site):
         return
     if plan.environment.value:
         _check_made(style, plan, plan.environment.value)

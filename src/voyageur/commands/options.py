@@ -35,6 +35,7 @@ _FLAGS: dict[str, tuple[tuple[str, ...], str]] = {
     "data": (("-d", "--data"), "datasets below the project's place on scratch: -d PATH PATH ..."),
     "experiment": (("-e", "--exp-name"), "experiment: a table of the project file, or just a name"),
     "launch.with": (("-W", "--launch"), "how the command starts: plain, per-rank, torchrun, mpi, ..."),
+    "env.image": (("-s", "--container"), "the image of a container to run in: a file, a folder, docker://..."),
     "scratch": (("--scratch",), "where runs and checkpoints go; by default $SCRATCH"),
 }
 
@@ -43,6 +44,7 @@ _COMPLETED: dict[str, completing.Completer] = {
     "site": completing.one_of(completing.sites),
     "experiment": completing.one_of(completing.experiments),
     "launch.with": completing.one_of(completing.launch_styles),
+    "env.image": completing.files,
     "scratch": completing.folders,
 }
 
@@ -118,6 +120,7 @@ class Wish:
         self, command: tuple[str, ...], config: Path | None, ignore: tuple[str, ...] = (), **values: Any
     ) -> None:
         self.flags: dict[str, Given] = {}
+        self.brings = False  # may what is at a registry be brought to this cluster now?
         self.ignored = tuple(name for names in ignore for name in names.replace(",", " ").split())
         for name, value in values.items():
             key = name.replace("__", ".")

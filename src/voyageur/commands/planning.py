@@ -17,6 +17,7 @@ from voyageur.commands.installed import check_installed
 from voyageur.commands.judging import ignored_rules
 from voyageur.commands.knowing import known_of
 from voyageur.commands.options import Wish
+from voyageur.commands.remembered import with_memories
 from voyageur.errors import SpecError
 from voyageur.findings import Finding
 from voyageur.plan import Identity, Plan, Seen, Surroundings, draw_identity, folders_for, make_plan, slug_for
@@ -82,16 +83,18 @@ def plan_of(wished: Wished, spec: Spec | None = None) -> Planned:
 
 def wished_from(wish: Wish, site_name: str | None = None) -> Wished:
     spec = read_wish(wish, site_name)
-    return wished_of(spec, ignored_rules(wish, spec))
+    return wished_of(spec, ignored_rules(wish, spec), wish.brings)
 
 
-def wished_of(spec: Spec, ignored: tuple[str, ...] = ()) -> Wished:
+def wished_of(spec: Spec, ignored: tuple[str, ...] = (), brings: bool = False, packages: bool = True) -> Wished:
+    """`brings`: an image that is elsewhere is fetched. Without `packages` the job has no environment of its own."""
     identity = draw_identity(slug_for(spec))
     check_site_name(spec)
     site = session.choose_site(spec.site)
-    around = surroundings(spec, site)
+    around = with_memories(surroundings(spec, site), spec, site)
     around = replace(around, datasets=_datasets(spec, site, around, identity))
-    around, lacking = _with_environment(spec, site, around)
+    around, lacking = _with_environment(spec, site, around) if packages else (around, ())
+    around = _with_image(spec, site, around, identity, brings)
     package = gather(spec.project.root, spec.snapshot, _own_files(spec, around, identity))
     check_command(spec, site, around, package)
     notes = (
@@ -99,6 +102,7 @@ def wished_of(spec: Spec, ignored: tuple[str, ...] = ()) -> Wished:
         *path_notes(spec, site, around, session.environment()),
         *package.selection.notes,
         *lacking,
+        *((around.image.note,) if around.image and around.image.note else ()),
     )
     return Wished(spec=spec, site=site, around=around, package=package, notes=notes, identity=identity, ignored=ignored)
 
@@ -119,6 +123,16 @@ def _with_environment(spec: Spec, site: Site, around: Surroundings) -> tuple[Sur
     if found.missing:
         return around, (f"{found.missing}: `{found.hint}`",)
     return replace(around, environment=found.built), ()
+
+
+def _with_image(spec: Spec, site: Site, around: Surroundings, identity: Identity, brings: bool) -> Surroundings:
+    if not spec.env.image:
+        return around
+    from voyageur.commands.images import programs_here, see_image
+
+    around = replace(around, container_programs=programs_here() if session.is_here(site) else {})
+    scratch = Path(folders_for(spec, around, identity).scratch)
+    return replace(around, image=see_image(spec, site, around, scratch, brings))
 
 
 def read_wish(wish: Wish, site_name: str | None = None) -> Spec:

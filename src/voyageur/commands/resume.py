@@ -16,8 +16,11 @@ from voyageur.show.output import emit
 @click.option("--force", is_flag=True, help="also a run that is done")
 def command(name: str, time: str | None, memory: str | None, pieces: int | None, force: bool) -> None:
     """Go on with a run that has ended, from its newest whole checkpoint: same folder, same code, same log."""
+    from msgspec.structs import replace
+
     from voyageur.commands import again as once_more
     from voyageur.commands import session
+    from voyageur.commands.ahead import line_up, pieces_of
     from voyageur.engines import Again
     from voyageur.errors import RunError
     from voyageur.record import State
@@ -25,10 +28,8 @@ def command(name: str, time: str | None, memory: str | None, pieces: int | None,
     runs = session.runs()
     run, verdict = runs.look(runs.find(name))
     if not verdict.state.is_final:
-        raise RunError(
-            f"{run.id} has not ended: {verdict.state.value}",
-            hint=f"`voy extend {run.id}` adds pieces to it; `voy stop {run.id}` ends it in good order",
-        )
+        hint = once_more.hint_for(run.id, verdict.state)
+        raise RunError(f"{run.id} has not ended: {verdict.state.value}", hint=hint)
     if verdict.state is State.DONE and not force:
         raise RunError(f"{run.id} is done", hint=f"`voy resume {run.id} --force` starts it once more all the same")
     limit = once_more.read_change("resources.time", "--time", time)
@@ -37,6 +38,11 @@ def command(name: str, time: str | None, memory: str | None, pieces: int | None,
         time=limit,
         memory=once_more.read_change("resources.memory", "--memory", memory),
         pieces=pieces,
+        without=once_more.bad_nodes(run),
     )
-    job = once_more.resume(run, changes, once_more.warning_for(run, limit))
+    ahead = pieces_of(run)
+    first = replace(changes, pieces=None) if ahead else changes
+    job = once_more.resume(run, first, once_more.warning_for(run, limit), pieces)
+    if ahead:
+        line_up(run, job, replace(first, number=first.number + 1), (pieces or ahead) - 1)
     emit(f"{run.id} goes on as job {job}")

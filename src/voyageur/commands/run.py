@@ -44,6 +44,7 @@ def command(**typed: Any) -> None:
     from voyageur.show.style import has_colours
 
     wish = Wish(**typed)
+    wish.brings = True
     if (asked := wish.flags.get("site")) and asked.value != "local":
         raise SpecError("`voy run` runs on this machine", hint=f"`voy submit --on {asked.value}` submits it there")
     make_what_is_missing(wish, site_name="local")

@@ -79,7 +79,7 @@ def plan_shape(wish: Wish, name: str) -> Planned:
     if shaped.obstacle:
         raise shaped.obstacle
     if shaped.alternative.pieces > 1:
-        raise _no_chains_yet(shaped.alternative)
+        raise _in_other_words(shaped.alternative)
     assert shaped.planned
     return judged(shaped.planned)
 
@@ -93,10 +93,10 @@ def _no_such_shape(name: str, names: list[str]) -> VoyageurError:
     )
 
 
-def _no_chains_yet(chain: Alternative) -> VoyageurError:
+def _in_other_words(chain: Alternative) -> VoyageurError:
     time = chain.changes["resources.time"]
     return SpecError(
-        f"a chain of {chain.pieces} pieces cannot be submitted as one yet",
-        facts=["`voy plan --shapes` shows it so that you can weigh it"],
-        hint=f"submit its first piece with `--time {time}`; when it has saved and ended, submit the next",
+        f"a chain of {chain.pieces} pieces is asked for in other words",
+        facts=["its program must save and go on from there, so the pieces need more than a shape"],
+        hint=f"`--chain {time}` in place of `--shape {chain.name}`, with [checkpoint] in voyageur.toml",
     )

@@ -18,14 +18,17 @@ from voyageur.show.output import aside, emit, emit_json
 def command(as_json: bool, shape: str | None, **typed: Any) -> None:
     """Submit a command to Slurm; prints the run's id and returns at once."""
     from voyageur.commands import etiquette, session
+    from voyageur.commands.ahead import line_up, pieces_of
     from voyageur.commands.building import make_what_is_missing
     from voyageur.commands.judging import refuse_errors, warn
     from voyageur.commands.planning import make_run
     from voyageur.commands.shaping import planned_as
+    from voyageur.engines import Again
     from voyageur.record import State, Verdict
 
     wish = Wish(**typed)
     make_what_is_missing(wish)
+    wish.brings = True
     planned = planned_as(wish, shape)
     refuse_errors(planned.findings, planned.site)
     session.check_can_submit(planned.site)
@@ -36,6 +39,8 @@ def command(as_json: bool, shape: str | None, **typed: Any) -> None:
     except KeyboardInterrupt:
         aside(f"\n{run.id} may have been submitted: `voy status {run.id}` looks for it, `voy cancel {run.id}` ends it")
         raise
+    if ahead := pieces_of(run):
+        line_up(run, job, Again(number=2), ahead - 1)
     session.runs().remember(run.reread(), Verdict(state=State.PENDING))
     for note in planned.plan.notes:
         aside(f"note: {note}")

@@ -24,13 +24,15 @@ class Sought(Struct, frozen=True, kw_only=True):
 
 
 class Again(Struct, frozen=True, kw_only=True):
-    """A further submission of a run: its number, and what is to be different. `after`: jobs that must have ended."""
+    """A further submission of a run: its number, and what is to be different. `after`: jobs that must have ended;
+    `without`: nodes that it is kept away from."""
 
     number: int
     time: Duration | None = None
     memory: Size | None = None
     pieces: int | None = None
     after: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
 
     @property
     def submission(self) -> str:

@@ -105,7 +105,8 @@ class SlurmEngine:
     def submit_again(self, run: Run, again: Again) -> str:
         """Repeated when its answer is lost: of two jobs of one submission the second leaves at once."""
         for pause in _growing_pauses():
-            answer = self._sbatch(run, again.submission, changed(again.time, again.memory, again.pieces, again.after))
+            options = changed(again.time, again.memory, again.pieces, again.after, again.without)
+            answer = self._sbatch(run, again.submission, options)
             reply = slurm_text.reply_from(answer.code, answer.output, answer.errors)
             if reply is Reply.ACCEPTED:
                 return slurm_text.job_id_from(answer.output) or ""
@@ -119,8 +120,8 @@ class SlurmEngine:
         )
 
     def stop(self, run: Run) -> None:
-        name, job = run.record.job_name, run.job or ""
-        for argv in (slurm_text.cancel_waiting_argv(name), slurm_text.warn_argv(job)):
+        name = run.record.job_name
+        for argv in (slurm_text.cancel_waiting_argv(name), slurm_text.warn_argv(name)):
             answer = self.host.run(argv, patience=_PATIENCE)
             if not answer.ok and not slurm_text.is_over(answer.errors):
                 raise _not_cancelled(run, _words(answer, ["scancel"]))

@@ -36,12 +36,13 @@ def latest() -> Optional[str]:
 
 
 def publish(path: str, name: Optional[str] = None) -> str:
-    """Make a finished file a checkpoint: on disk, checked, under its name at once; returns where it is."""
+    """Make a finished file, or folder, a checkpoint: on disk, checked, under its name at once; returns where it is."""
     global _published_here
     target = os.path.join(folder(), name or os.path.basename(path))
     temporary = _beside(path, target)
     try:
-        _sync(temporary)
+        for each in files.files_of(temporary):
+            _sync(each)
         size, checksum = files.measure(temporary)
         with files.manifest(folder()) as book:
             _refuse_if_stale()
@@ -51,14 +52,13 @@ def publish(path: str, name: Optional[str] = None) -> str:
                 "crc32": checksum,
                 "run": os.environ.get("VOY_RUN"),
             }
-            written = os.stat(temporary).st_mtime
-            os.replace(temporary, target)
+            written = files.written_at(temporary)
+            _put_in_place(temporary, target)
             _sync(folder())
             files.enter(book, dict(facts, attempt=_attempt(), written=written))
     except BaseException:
         if temporary != path:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
+            _remove(temporary)
         raise
     _published_here = True
     return target
@@ -86,8 +86,33 @@ def _beside(path: str, target: str) -> str:
     import shutil
 
     temporary = os.path.join(os.path.dirname(target), ".%s.%d.tmp" % (os.path.basename(target), os.getpid()))
-    shutil.copyfile(path, temporary)
+    if os.path.isdir(path):
+        shutil.copytree(path, temporary)
+    else:
+        shutil.copyfile(path, temporary)
     return temporary
+
+
+def _put_in_place(temporary: str, target: str) -> None:
+    """A folder cannot take the place of another in one step: the older one goes aside first."""
+    aside = "%s.old" % os.path.join(os.path.dirname(target), "." + os.path.basename(target))
+    replaces = temporary != target and os.path.isdir(target)
+    if replaces:
+        _remove(aside)
+        os.rename(target, aside)
+    os.replace(temporary, target)
+    if replaces:
+        _remove(aside)
+
+
+def _remove(path: str) -> None:
+    with contextlib.suppress(OSError):
+        if os.path.isdir(path):
+            import shutil
+
+            shutil.rmtree(path)
+        else:
+            os.unlink(path)
 
 
 def _sync(path: str) -> None:

@@ -60,7 +60,7 @@ def newest_first(folder: str, pattern: str = "*") -> List[Checkpoint]:
     secret: a folder whose times are all alike is sorted by its numbers."""
     published = read_manifest(folder)
     found = [_checkpoint(folder, name, published) for name in _names(folder) if _belongs(name, pattern)]
-    return sorted(found, key=lambda one: (one.written, _numbers(one.name)), reverse=True)
+    return sorted(found, key=lambda one: (one.written, numbers_in(one.name)), reverse=True)
 
 
 def _names(folder: str) -> List[str]:
@@ -74,20 +74,20 @@ def _belongs(name: str, pattern: str) -> bool:
     return not name.startswith(".") and not name.endswith(_TEMPORARY) and fnmatch(name, pattern)
 
 
-def _numbers(name: str) -> List[int]:
+def numbers_in(name: str) -> List[int]:
     return [int(digits) for digits in re.findall(r"\d+", name)]
 
 
 def _checkpoint(folder: str, name: str, published: Dict[str, Json]) -> Checkpoint:
     path = os.path.join(folder, name)
     facts = published.get(name)
-    written = _written(path)
+    written = written_at(path)
     if facts and abs(written - float(facts.get("written", 0))) > 0.001:
         facts = None  # written anew since, by somebody who told nobody
     return Checkpoint(path, written, facts)
 
 
-def _written(path: str) -> float:
+def written_at(path: str) -> float:
     """A folder is as new as the newest file in it."""
     with contextlib.suppress(OSError):
         newest = os.stat(path).st_mtime
@@ -114,11 +114,21 @@ def why_not(checkpoint: Checkpoint) -> Optional[str]:
 def measure(path: str) -> Tuple[int, int]:
     """Length and CRC-32: what a cut or a flipped bit changes. Nobody here guards against forgers."""
     size = checksum = 0
-    with open(path, "rb") as file:
-        for block in iter(lambda: file.read(4 << 20), b""):
-            checksum = zlib.crc32(block, checksum)
-            size += len(block)
+    for each in files_of(path):
+        if each != path:
+            checksum = zlib.crc32(os.fsencode(os.path.relpath(each, path)), checksum)
+        with open(each, "rb") as file:
+            for block in iter(lambda: file.read(4 << 20), b""):
+                checksum = zlib.crc32(block, checksum)
+                size += len(block)
     return size, checksum
+
+
+def files_of(path: str) -> List[str]:
+    """Itself; of a folder, all files below it."""
+    if not os.path.isdir(path):
+        return [path]
+    return sorted(os.path.join(folder, name) for folder, _, names in os.walk(path) for name in names)
 
 
 # ── the manifest ─────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -15,6 +15,7 @@ _SETTLED_SECONDS = 5.0  # a file that was written to more recently may still be 
 _LOOK_AGAIN = 0.5
 _ZIP, _HDF5, _NPY, _GZIP = _MAGICS = (b"PK\x03\x04", b"\x89HDF\r\n\x1a\n", b"\x93NUMPY", b"\x1f\x8b")
 _JSON_LIMIT = 64 << 20
+_OF_TRAINER = {"training_args.bin", "optimizer.pt", "scheduler.pt"}
 
 
 def why_not_whole(path: str) -> Optional[str]:
@@ -36,7 +37,15 @@ def _folder(path: str) -> Optional[str]:
             wrong = _file(os.path.join(folder, name), may_be_empty=True)
             if wrong:
                 return "%s: %s" % (os.path.relpath(os.path.join(folder, name), path), wrong)
-    return None if seen else "it is empty"
+    return _trainer(path) if seen else "it is empty"
+
+
+def _trainer(path: str) -> Optional[str]:
+    """The Trainer of Hugging Face writes its own state last (`Trainer._save_checkpoint`, 5.23)."""
+    names = set(os.listdir(path))
+    if names & _OF_TRAINER and "trainer_state.json" not in names:
+        return "it has no trainer_state.json, which the Trainer writes last"
+    return None
 
 
 def _file(path: str, may_be_empty: bool = False) -> Optional[str]:

@@ -43,7 +43,8 @@ class Mpi(Style):
 
     def exports(self, wanted: Wanted) -> dict[str, str]:
         """On this machine mpirun must neither look for Slurm nor count cores."""
-        return _ON_ONE_MACHINE if wanted.engine == "local" else {}
+        abort = {"VOY_ABORTS": "1"}
+        return abort | (_ON_ONE_MACHINE if wanted.engine == "local" else {})
 
     def refuse(self, wanted: Wanted) -> None:
         if launcher_named(wanted.command) in _MPIRUN and not _own(wanted.command):

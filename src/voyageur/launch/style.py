@@ -41,6 +41,7 @@ class Wanted(Struct, frozen=True, kw_only=True):
     line: tuple[str, ...] = ()
     mpi: str | None = None
     mpi4py: bool = False  # the program imports it
+    lightning: bool = False  # it makes a Trainer of Lightning's
     starter: str | None = None  # what starts ranks where srun does not
 
     @property

@@ -8,23 +8,24 @@ from msgspec.structs import replace
 
 from voyageur.errors import SpecError
 from voyageur.plan.gpus import with_implied_gpu
-from voyageur.plan.model import Chain, Choice, Export, Identity
+from voyageur.plan.model import Chain, Choice, Export, Identity, Surroundings
+from voyageur.plan.pieces import DAY, fitting_piece
 from voyageur.plan.queue import longest_time
 from voyageur.plan.reasons import asked
 from voyageur.runtime.resume import is_wanted
-from voyageur.site import Site
+from voyageur.site import Policy, Site
 from voyageur.spec import Spec
 from voyageur.units import Duration
 
-_DAY = Duration(86_400)
+AHEAD = "ahead"  # successors that the login node submits
 _MOST = 1000  # Slurm's own default for how large an array may be
 
 
-def decide_chain(spec: Spec, site: Site) -> Chain | None:
+def decide_chain(spec: Spec, site: Site, around: Surroundings) -> Chain | None:
     """Before the partition is chosen: what it must allow is one piece, not the whole."""
     if spec.checkpoint.chain is None:
         return None
-    pieces, piece = _cut(spec, site)
+    pieces, piece = _cut(spec, site, around)
     if pieces.value > _MOST:
         raise SpecError(
             f"a chain of {pieces.value} pieces is too long",
@@ -39,32 +40,26 @@ def in_pieces(spec: Spec, chain: Chain | None) -> Spec:
     return spec if chain is None else replace(spec, resources=replace(spec.resources, time=chain.piece.value))
 
 
-def _cut(spec: Spec, site: Site) -> tuple[Choice[int], Choice[Duration]]:
+def _cut(spec: Spec, site: Site, around: Surroundings) -> tuple[Choice[int], Choice[Duration]]:
     wish, time, source = spec.checkpoint.chain, spec.resources.time, asked(spec, "checkpoint.chain")
     assert wish is not None
     if wish.pieces:
         because = f"{source}: as many as that, if it needs them"
         return Choice(value=wish.pieces, because=because), Choice(value=time, because=asked(spec, "resources.time"))
-    piece = Choice(value=wish.piece, because=source) if wish.piece else _fitting_piece(spec, site)
+    piece = Choice(value=wish.piece, because=source) if wish.piece else _fitting_piece(spec, site, around)
     if time <= piece.value:
         whole = Choice(value=time, because=asked(spec, "resources.time"))
-        return Choice(value=1, because=f"{time} is no longer than one piece of {piece.value}"), whole
+        chosen = f": {piece.because}" if piece.value == time and not wish.piece else ""
+        return Choice(value=1, because=f"{time} is no longer than one piece of {piece.value}{chosen}"), whole
     count = -(-time.seconds // piece.value.seconds)
     because = f"{time}, {asked(spec, 'resources.time')}, in pieces of {piece.value}; more if it turns out to need them"
     return Choice(value=count, because=because), piece
 
 
-def _fitting_piece(spec: Spec, site: Site) -> Choice[Duration]:
-    """A day at most: short jobs start sooner, and nobody loses more than that."""
-    limit = longest_time(spec, with_implied_gpu(spec, site), site)
-    tiers = [tier for tier in site.times.tiers if tier <= min(limit or _DAY, _DAY)]
-    if tiers:
-        return Choice(
-            value=max(tiers), because=f"the longest of {site.name}'s tiers up to a day: short jobs start sooner"
-        )
-    if limit and limit < _DAY:
-        return Choice(value=limit, because=f"{site.name} allows no more")
-    return Choice(value=_DAY, because="a day: short jobs start sooner")
+def _fitting_piece(spec: Spec, site: Site, around: Surroundings) -> Choice[Duration]:
+    if site.engine == "local":
+        return Choice(value=DAY, because="a day; nobody waits for this machine")
+    return fitting_piece(spec, site, around, longest_time(spec, with_implied_gpu(spec, site), site))
 
 
 def _by(spec: Spec, site: Site, pieces: int) -> Choice[str]:
@@ -77,6 +72,8 @@ def _by(spec: Spec, site: Site, pieces: int) -> Choice[str]:
             facts=[f"`requeue = false` is {asked(spec, 'requeue')}"],
             hint='leave `requeue` out, or write `by = "array"` under [checkpoint]',
         )
+    if wanted == "successors" and site.limits.sbatch_in_jobs is False:
+        return _ahead(spec, site, pieces)
     if wanted != "auto":
         return Choice(value=wanted, because=asked(spec, "checkpoint.by"))
     limits = site.limits
@@ -88,6 +85,20 @@ def _by(spec: Spec, site: Site, pieces: int) -> Choice[str]:
     if limits.sbatch_in_jobs is not False:
         return Choice(value="successors", because=f"{site.name} takes no more than {most} jobs of one user at once")
     return Choice(value="requeue", because=f"{site.name} takes no more than {most} jobs at once, and none from a job")
+
+
+def _ahead(spec: Spec, site: Site, pieces: int) -> Choice[str]:
+    """All pieces wait from the beginning, each for the end of the one before it."""
+    if site.limits.submitted and pieces > site.limits.submitted:
+        raise SpecError(
+            f"{pieces} pieces cannot all be submitted ahead",
+            facts=[f"{site.name} takes {site.limits.submitted} jobs of one user at once, and none from a job"],
+            hint='ask for longer pieces, or write `by = "requeue"` under [checkpoint]',
+        )
+    asked_for = asked(spec, "checkpoint.by")
+    return Choice(
+        value=AHEAD, because=f"{asked_for}; {site.name} takes no jobs from a job, so all are submitted at once"
+    )
 
 
 # ── what the job is told ─────────────────────────────────────────────────────────────────────────────────────────────
@@ -114,6 +125,8 @@ def chain_exports(spec: Spec, site: Site, chain: Chain | None, identity: Identit
     if chain or retry.failures or retry.memory:
         may = site.engine == "slurm" and site.limits.sbatch_in_jobs is not False
         yield Export(name="VOY_SUCCESSORS", value=str(int(may)), because="1: a job may submit another")
+    if site.engine == "slurm" and site.request.nodelist is Policy.FORBIDDEN:
+        yield Export(name="VOY_LEAVE_OUT", value="0", because=f"{site.name} wants no job to name nodes")
     if uses_checkpoints(spec):
         yield from _trackers(spec, identity)
 

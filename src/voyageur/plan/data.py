@@ -11,7 +11,7 @@ from voyageur.errors import SiteError, SpecError
 from voyageur.plan.model import Cargo, Choice, Seen, Shape, Surroundings
 from voyageur.plan.reasons import asked
 from voyageur.runtime.staging.look import ARCHIVES, COMPRESSED, FILE, FOLDER, PACK, READ_IN_PLACE, SQUASHFS, TAR, ZIP
-from voyageur.runtime.staging.wanted import ENVIRONMENT
+from voyageur.runtime.staging.wanted import ENVIRONMENT, IMAGE
 from voyageur.runtime.words import datasets_in
 from voyageur.site import Partition, Site
 from voyageur.site.facts import Medium
@@ -37,15 +37,17 @@ def decide_data(
     scratch: PurePosixPath,
     shape: Shape,
     environment: Built | None = None,
+    image: Cargo | None = None,
 ) -> tuple[Cargo, ...]:
-    """The environment has its room before them."""
+    """The environment has its room before them. `image` is the container's, without which nothing begins."""
     _check_names(spec)
     in_command = set(datasets_in(spec.command))
     decided = [
         _cargo(spec, name, dataset, dataset_path(dataset, scratch), around.datasets.get(name), name in in_command)
         for name, dataset in spec.data.items()
     ]
-    return tuple(_fitted(decided, site, partition, shape, _taken(environment, site, partition, shape)))
+    all_of_it = [*([image] if image else []), *decided]
+    return tuple(_fitted(all_of_it, site, partition, shape, _taken(environment, site, partition, shape)))
 
 
 def _check_names(spec: Spec) -> None:
@@ -184,7 +186,9 @@ def _fitted(
             raise SiteError(
                 f"{cargo.name} does not fit on a node's own disk",
                 facts=[f"it needs {cargo.need}, archive and contents together", where],
-                hint=f'read it in place: `voy data index {cargo.source}`, and `stage = "index"`',
+                hint="ask for nodes with a larger disk, or pass the image as a folder on shared storage"
+                if cargo.name == IMAGE
+                else f'read it in place: `voy data index {cargo.source}`, and `stage = "index"`',
             )
         because = f"{cargo.stage.value} would need {cargo.need}, and {where}: read from shared storage"
         yield Cargo(

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from voyageur.env import Built
-from voyageur.plan.model import Cargo, Chain, Choice, Plan
+from voyageur.plan.model import Cargo, Chain, Choice, Container, Plan
 from voyageur.units import Duration, Size
 
 
@@ -40,6 +40,7 @@ def document(plan: Plan) -> dict[str, Any]:
         "purge_modules": choice(plan.purge),
         "environment": _environment(plan.environment),
         "activate": choice(plan.activate),
+        "container": _container(plan.container) if plan.container else None,
         "data": {cargo.name: _cargo(cargo) for cargo in plan.data},
         "results": choice(plan.results),
         "folders": {name: str(getattr(plan.folders, name)) for name in plan.folders.__struct_fields__},
@@ -67,6 +68,16 @@ def _environment(made: Choice[Built | None]) -> dict[str, Any] | None:
 def _cargo(cargo: Cargo) -> dict[str, Any]:
     need = str(cargo.need) if cargo.need else None
     return {"from": cargo.source, "what": cargo.what, "at": cargo.at, "need": need, "stage": choice(cargo.stage)}
+
+
+def _container(container: Container) -> dict[str, Any]:
+    return {
+        "image": choice(container.image),
+        "kind": container.kind,
+        "digest": container.digest or None,
+        "architecture": container.architecture,
+        "runtime": choice(container.runtime),
+    }
 
 
 def _chain(chain: Chain) -> dict[str, Any]:

@@ -7,7 +7,19 @@ from collections.abc import Iterator
 
 from voyageur.env import Built
 from voyageur.plan.chain import chain_exports
-from voyageur.plan.model import Cargo, Chain, Choice, Export, Folders, FrozenCode, Identity, Shape, Surroundings
+from voyageur.plan.container import container_export
+from voyageur.plan.model import (
+    Cargo,
+    Chain,
+    Choice,
+    Container,
+    Export,
+    Folders,
+    FrozenCode,
+    Identity,
+    Shape,
+    Surroundings,
+)
 from voyageur.plan.packages import environment_exports, environment_wanted, is_made_in_job
 from voyageur.runtime import folder as run_folder
 from voyageur.runtime.staging.wanted import VARIABLE as STAGE
@@ -18,8 +30,18 @@ from voyageur.spec.home import expand_home
 from voyageur.units import Duration
 
 
-def decide_modules(spec: Spec, site: Site) -> Choice[tuple[str, ...]]:
+def decide_modules(spec: Spec, site: Site, container: Container | None = None) -> Choice[tuple[str, ...]]:
     """The site's own stack first: after a purge the modules that are asked for may not be found without it."""
+    asked = _asked_modules(spec, site)
+    module = site.software.container_module
+    has = module and any(_stem(name) == _stem(module) for name in asked.value)
+    if container is None or not module or has or container.in_step or "/" in (spec.env.runtime or ""):
+        return asked
+    because = f"{module} brings {container.runtime.value}"
+    return Choice(value=(*asked.value, module), because=f"{asked.because}; {because}" if asked.value else because)
+
+
+def _asked_modules(spec: Spec, site: Site) -> Choice[tuple[str, ...]]:
     usual = site.software.modules
     if spec.env.modules is None:
         because = f"what {site.name} offers by default" if usual else "none asked for"
@@ -45,6 +67,8 @@ def decide_purge(site: Site) -> Choice[bool]:
 
 def decide_activation(spec: Spec, around: Surroundings, environment: Choice[Built | None]) -> Choice[str | None]:
     """The script to source, so that the job has the Python that the user has been working with."""
+    if spec.env.image:
+        return Choice(value=None, because="the image brings its own")
     if spec.env.venv:
         folder = spec.project.root / expand_home(spec.env.venv)
         return Choice(value=f"{folder}/bin/activate", because=f"asked for by {spec.source('env.venv')}")
@@ -74,6 +98,7 @@ def decide_exports(
     data: tuple[Cargo, ...] = (),
     environment: Built | None = None,
     chain: Chain | None = None,
+    container: Container | None = None,
 ) -> tuple[Export, ...]:
     run = str(folders.run)
     limit = Duration(-(-shape.time.value.seconds // 60) * 60) if site.engine == "slurm" else shape.time.value
@@ -124,7 +149,8 @@ def decide_exports(
         Export(name=name, value=value, because=f"asked for by {spec.source('env.variables')}")
         for name, value in spec.env.variables.items()
     )
-    return (*exports, *asked)
+    exports.extend(asked)
+    return (*exports, *container_export(container, exports, (*spec.env.variables, *spec.env.secrets)))
 
 
 def _staged(spec: Spec, folders: Folders, data: tuple[Cargo, ...], environment: Built | None) -> Iterator[Export]:

@@ -57,6 +57,7 @@ def style_of(launch: Choice[str]) -> Style:
 
 def wanted_from(spec: Spec, site: Site, shape: Shape, recognised: Recognised | None) -> Wanted:
     memory = shape.memory.value
+    signs = {sign.style for sign in recognised.signs} if recognised else set()
     return Wanted(
         command=spec.command,
         nodes=shape.nodes.value,
@@ -68,13 +69,16 @@ def wanted_from(spec: Spec, site: Site, shape: Shape, recognised: Recognised | N
         restarts=spec.launch.restarts,
         line=spec.launch.line,
         mpi=spec.launch.mpi or site.request.mpi,
-        mpi4py=any(sign.style == "mpi" for sign in recognised.signs) if recognised else False,
+        mpi4py="mpi" in signs,
+        lightning="lightning" in {*signs, spec.launch.with_},
         starter=site.request.launcher,
     )
 
 
-def check_launch(style: Style, wanted: Wanted, recognised: Recognised | None) -> None:
+def check_launch(style: Style, wanted: Wanted, recognised: Recognised | None, mps: bool = False) -> None:
     refuse(style, wanted)
+    if mps and not wanted.gpus:
+        raise SpecError("`launch.mps` shares GPUs, and none is asked for", hint="ask for some with `--gpus`")
     trainer = recognised.trainer() if recognised else None
     if trainer and trainer.devices and wanted.gpus and trainer.devices != wanted.gpus:
         raise SpecError(
@@ -89,10 +93,52 @@ def check_launch(style: Style, wanted: Wanted, recognised: Recognised | None) ->
         )
 
 
-def launch_words(style: Style, wanted: Wanted, shape: Shape, gpu_flag: str = "") -> tuple[str, ...]:
+def binding(spec: Spec, site: Site, style: Style, wanted: Wanted) -> tuple[str, ...]:
+    """What srun is told of CPUs and GPUs beyond the numbers: the user's word, else the site's. Raises SpecError."""
+    for key in ("launch.cpu_bind", "launch.gpu_bind"):
+        if spec.says(key):
+            _refuse_binding(spec, key, style, wanted)
+    cpus = spec.launch.cpu_bind or site.request.cpu_bind
+    own = style.tasks is Tasks.RANKS  # a launcher on each node needs all of its GPUs
+    gpus = spec.launch.gpu_bind or (site.request.gpu_bind if own else None)
+    if site.engine == "local":
+        return ()
+    return (
+        *((f"--cpu-bind={cpus}",) if cpus else ()),
+        *((f"--gpu-bind={gpus}",) if gpus and wanted.gpus else ()),
+    )
+
+
+_BINDS_NOTHING = ("none", "verbose", "quiet")
+
+
+def _refuse_binding(spec: Spec, key: str, style: Style, wanted: Wanted) -> None:
+    name, starter = f"`{key}`", style.starter(wanted)
+    if style.tasks is Tasks.NONE or (starter and wanted.engine != "local"):
+        who = starter[0] if starter else style.name
+        raise SpecError(
+            f"{name} is for srun, and `{who}` does not start with it",
+            facts=[asked(spec, key)],
+            hint="leave it out, or use `--launch per-rank`",
+        )
+    if key == "launch.gpu_bind" and not wanted.gpus:
+        raise SpecError(f"{name} binds GPUs, and none is asked for", hint="ask for some with `--gpus`")
+    binds = spec.launch.gpu_bind not in _BINDS_NOTHING
+    if key == "launch.gpu_bind" and binds and style.tasks is Tasks.NODES and wanted.ranks > 1:
+        raise SpecError(
+            f"{name} would hide GPUs from the {wanted.ranks} workers that `{style.name}` starts on each node",
+            facts=[asked(spec, key), "srun binds the one task that it starts there"],
+            hint="leave it out, or use `--launch per-rank`",
+        )
+
+
+def launch_words(
+    style: Style, wanted: Wanted, shape: Shape, gpu_flag: str = "", more: tuple[str, ...] = ()
+) -> tuple[str, ...]:
     """The words that start the tasks. Since 22.05 srun does not take --cpus-per-task over from sbatch.
 
-    `gpu_flag` is for sites where a step must ask for its GPUs once more.
+    `gpu_flag` is for sites where a step must ask for its GPUs once more; `more` tells how to bind, or of a container
+    that srun makes.
     """
     if style.tasks is Tasks.NONE:
         return ()
@@ -106,6 +152,7 @@ def launch_words(style: Style, wanted: Wanted, shape: Shape, gpu_flag: str = "")
         f"--cpus-per-task={shape.cpus_per_task.value}",
         *((gpu_flag,) if gpu_flag else ()),
         *style.step_flags(wanted),
+        *more,
         f"--kill-on-bad-exit={int(style.ends_together)}",
         *(("--label",) if shape.tasks > 1 and not style.tags_ranks else ()),
         *TASK,
@@ -122,15 +169,23 @@ def launch_exports(spec: Spec, site: Site, style: Style, wanted: Wanted) -> Iter
     if spec.says("launch.quiet"):
         because = "seconds without a line and without work that are told"
         yield Export(name="VOY_QUIET", value=str(spec.launch.quiet.seconds), because=because)
+    if not spec.launch.exclude_bad_nodes:
+        yield Export(name="VOY_LEAVE_OUT", value="0", because=asked(spec, "launch.exclude_bad_nodes"))
     if style.tasks is Tasks.NONE:
         return
     yield Export(name="VOY_TASKS_ARE", value=style.tasks.value, because="what srun starts")
     yield Export(name="VOY_RANKS", value=str(wanted.ranks), because="on each node")
+    one = (spec.launch.visible or style.visible) == "one" and wanted.gpus
     if spec.launch.preflight:
         yield Export(name="VOY_PREFLIGHT", value="1", because=f"asked for by {spec.source('launch.preflight')}")
-        yield Export(name="VOY_GPUS", value=str(wanted.gpus), because="so many must be there on each node")
-    if (spec.launch.visible or style.visible) == "one" and wanted.gpus:
+    if wanted.lightning:
+        because = "Lightning hears the warning only if nobody has touched its signal"
+        yield Export(name="VOY_OWN_SIGNALS", value="1", because=because)
+    if spec.launch.preflight or one:
+        yield Export(name="VOY_GPUS", value=str(wanted.gpus), because="on each node")
+    if one:
         yield Export(name="VOY_VISIBLE_GPUS", value="one", because="each rank sees its own GPU")
+    yield from _mps(spec, style, wanted)
     services = style.services(wanted)
     if style.ports_for_all or services:
         count = wanted.world + 1 if style.ports_for_all else 2
@@ -144,6 +199,14 @@ def launch_exports(spec: Spec, site: Site, style: Style, wanted: Wanted) -> Iter
     each = {name: value for name, value in style.each(wanted).items() if name not in spec.env.variables}
     if each:
         yield Export(name="VOY_EACH", value=_lines(f"{name}={value}" for name, value in each.items()), because=_FILLED)
+
+
+def _mps(spec: Spec, style: Style, wanted: Wanted) -> Iterator[Export]:
+    """`auto` goes without where the node has none; who asked for it is told."""
+    if spec.launch.mps and wanted.gpus:
+        yield Export(name="VOY_MPS", value="1", because=asked(spec, "launch.mps"))
+    elif spec.launch.mps is None and style.tasks is Tasks.COPIES and 0 < wanted.gpus < wanted.ranks:
+        yield Export(name="VOY_MPS", value="auto", because="copies on one GPU work at once, where the node has MPS")
 
 
 _FILLED = "set for each task, its blanks filled in there"

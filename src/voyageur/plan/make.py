@@ -5,9 +5,11 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from voyageur.errors import SiteError, SpecError
+from voyageur.launch import Tasks
 from voyageur.launch.signs import Recognised
 from voyageur.plan.account import decide_account, what_is_left
 from voyageur.plan.chain import chain_notes, decide_chain, in_pieces
+from voyageur.plan.container import decide_container, image_cargo
 from voyageur.plan.cost import decide_cost
 from voyageur.plan.data import data_notes, decide_data
 from voyageur.plan.directives import decide_directives, gpu_flag
@@ -15,6 +17,7 @@ from voyageur.plan.environment import decide_activation, decide_exports, decide_
 from voyageur.plan.folders import decide_folders
 from voyageur.plan.identity import slug_of_command
 from voyageur.plan.launch import (
+    binding,
     check_launch,
     decide_launch,
     launch_exports,
@@ -65,16 +68,21 @@ def make_plan(
     folders = folders_for(spec, around, identity)
     launch = decide_launch(spec, recognised)
     style, trainer = style_of(launch), recognised.trainer() if recognised else None
-    chain = decide_chain(spec, site)
+    chain = decide_chain(spec, site, around)
     shape, queue = decide_shape(in_pieces(spec, chain), site, style, trainer.devices if trainer else None)
     shape = replace(shape, time=chain.piece) if chain else shape
     wanted = wanted_from(spec, site, shape, recognised)
-    check_launch(style, wanted, recognised)
+    check_launch(style, wanted, recognised, mps=bool(spec.launch.mps))
     partition = next((one for one in site.partitions if one.name == queue.place), None)
     account = decide_account(spec, site, around, partition, shape.gpus.value)
     cost = decide_cost(shape, site, queue.place, repeats=chain.pieces.value if chain else 1)
+    container = decide_container(spec, site, around, shape, folders, style)
+    if container and container.in_step and style.tasks is Tasks.NONE:
+        launch = Choice(value="per-node", because=f"srun makes the container of {container.runtime.value}")
+        style = style_of(launch)
+    image = image_cargo(container, around)
     environment = decide_environment(spec, around)
-    data = decide_data(spec, site, partition, around, folders.scratch, shape, environment.value)
+    data = decide_data(spec, site, partition, around, folders.scratch, shape, environment.value, image)
     warn, requeue = _warning(spec, shape.time.value), _requeue(spec)
     return Plan(
         identity=identity,
@@ -121,14 +129,22 @@ def make_plan(
             data=data,
             environment=environment.value,
             chain=chain,
+            container=container,
         ),
         data=data,
+        container=container,
         results=_results(spec),
-        modules=decide_modules(spec, site),
+        modules=decide_modules(spec, site, container),
         purge=decide_purge(site),
         environment=environment,
         activate=decide_activation(spec, around, environment),
-        launch_words=launch_words(style, wanted, shape, gpu_flag(site, shape) if site.request.gpus_in_srun else ""),
+        launch_words=launch_words(
+            style,
+            wanted,
+            shape,
+            gpu_flag(site, shape) if site.request.gpus_in_srun else "",
+            (*binding(spec, site, style, wanted), *(container.step_flags if container else ())),
+        ),
         launcher=style.launcher(wanted),
         secrets=spec.env.secrets,
         notes=(*notes_on(spec, site, around), *chain_notes(spec, chain), *data_notes(data, site), *notes),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import PurePosixPath
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from msgspec import Struct, field
 
@@ -58,10 +58,30 @@ class Cargo(Struct, frozen=True, kw_only=True):
     need: Size | None = None
 
 
+class SeenImage(Struct, frozen=True, kw_only=True):
+    """A container's image as it was found on this machine. `stamp`: its size and time, so that a change is noticed."""
+
+    path: str
+    kind: str
+    digest: str = ""
+    architecture: str | None = None
+    size: Size | None = None
+    stamp: tuple[int, ...] = ()
+    note: str = ""
+
+
+class Waited(Struct, frozen=True, kw_only=True):
+    """How long a job of the user's with such a limit has waited in this cluster's queue."""
+
+    limit: Duration
+    seconds: float
+
+
 class Surroundings(Struct, frozen=True, kw_only=True):
     """What the planner is told of the shell it was called from; nothing else of that shell reaches the job.
 
-    `accounts` and `balances` are what this cluster said; empty is not asked, or no answer.
+    `accounts` and `balances` are what this cluster said; empty is not asked, or no answer. `waits` and `start_up`, in
+    seconds, are what earlier runs tell, where a long run is to be cut.
     """
 
     scratch: str
@@ -70,9 +90,13 @@ class Surroundings(Struct, frozen=True, kw_only=True):
     conda: str | None = None
     environment: Built | None = None
     datasets: dict[str, Seen] = field(default_factory=dict)
+    image: SeenImage | None = None
+    container_programs: dict[str, str] = field(default_factory=dict)
     accounts: tuple[Account, ...] = ()
     balances: tuple[Balance, ...] = ()
     account_variables: dict[str, str] = field(default_factory=dict)
+    waits: tuple[Waited, ...] = ()
+    start_up: float | None = None
 
 
 class FrozenCode(Struct, frozen=True, kw_only=True):
@@ -131,6 +155,24 @@ class Chain(Struct, frozen=True, kw_only=True):
     pieces: Choice[int]
     piece: Choice[Duration]
     by: Choice[str]
+
+
+class Container(Struct, frozen=True, kw_only=True):
+    """The container that the program runs in. `recipe` is what the nodes are told, `document` a file beside it.
+
+    `stage`: how its image comes to the nodes; empty where the runtime sees to that. `in_step`: srun makes it.
+    """
+
+    image: Choice[str]
+    runtime: Choice[str]
+    kind: str
+    digest: str = ""
+    architecture: str | None = None
+    stage: str = ""
+    in_step: bool = False
+    step_flags: tuple[str, ...] = ()
+    document: str = ""
+    recipe: dict[str, Any] = field(default_factory=dict)
 
 
 class Hours(Struct, frozen=True, kw_only=True):
@@ -193,6 +235,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     activate: Choice[str | None]
     launch_words: tuple[str, ...]
     launcher: Launcher = Launcher()
+    container: Container | None = None
     data: tuple[Cargo, ...] = ()
     results: Choice[tuple[str, ...]] = Choice(value=(), because="nothing is asked for")
     cost: Cost | None = None

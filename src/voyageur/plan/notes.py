@@ -16,9 +16,11 @@ _SECRET = re.compile(r"(?:^|_)(?:TOKEN|KEY|APIKEY)$|PASSWORD|PASSWD|SECRET", re.
 
 def notes_on(spec: Spec, site: Site, around: Surroundings) -> Iterator[str]:
     yield from check_words(spec.command)
-    yield from _conda(spec, around)
+    if not spec.env.image:
+        yield from _conda(spec, around)
     yield from _secret_variables(spec)
     yield from _gpu_of_a_cluster(spec, site)
+    yield from _nodes_of_one_machine(spec, site)
     yield from _account_in_the_shell(spec, site, around)
 
 
@@ -44,6 +46,14 @@ def _gpu_of_a_cluster(spec: Spec, site: Site) -> Iterator[str]:
         yield (
             f"`{spec.resources.gpu}` (asked for by {spec.source('resources.gpu')}) is the name of a cluster's GPU and "
             "means nothing on this machine; `--gpus` asks for some"
+        )
+
+
+def _nodes_of_one_machine(spec: Spec, site: Site) -> Iterator[str]:
+    if site.engine == "local" and spec.resources.nodes > 1 and spec.resources.gpus:
+        yield (
+            f"the {spec.resources.nodes} nodes are this one machine, and all of them use the same GPUs; "
+            "NCCL refuses two ranks on one GPU"
         )
 
 

@@ -15,11 +15,13 @@ from voyageur.spec import Spec
 
 
 def is_made_in_job(spec: Spec) -> bool:
-    return spec.env.build == "in-job"
+    return spec.env.build == "in-job" and not spec.env.image
 
 
 def decide_environment(spec: Spec, around: Surroundings) -> Choice[Built | None]:
     """A virtual environment that somebody names wins over one that could be made."""
+    if spec.env.image:
+        return Choice(value=None, because="the image brings its own")
     if is_made_in_job(spec):
         _check_in_job(spec)
         return Choice(value=None, because=f"{asked(spec, 'env.build')}: made on each node when the run starts")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from voyageur.readiness.expressions import Expressions
-from voyageur.readiness.libraries import SPREADING, SPREADING_ENDS
+from voyageur.readiness.libraries import PRECISION_SETTINGS, SPREADING, SPREADING_ENDS
 from voyageur.readiness.model import Import, Kind
 from voyageur.readiness.names import OWN
 
@@ -74,11 +74,14 @@ class Bindings(Expressions):
                 self._path(value, name)
 
     def _setting(self, target: ast.expr, value: ast.expr) -> None:
-        """`os.environ["X"] = "1"`"""
+        """`os.environ["X"] = "1"`, `torch.backends.cuda.matmul.allow_tf32 = True`"""
         if isinstance(target, ast.Subscript) and self._scopes.dotted(target.value) == "os.environ":
             name, text = target.slice, value
             if isinstance(name, ast.Constant) and isinstance(text, ast.Constant):
                 self._note(Kind.SETS, target, str(name.value), text=str(text.value))
+
+        elif isinstance(target, ast.Attribute) and target.attr in PRECISION_SETTINGS:
+            self._note(Kind.PRECISION, target, target.attr)
 
     def _forget(self, target: ast.expr) -> None:
         for part in target.elts if isinstance(target, ast.Tuple | ast.List) else [target]:

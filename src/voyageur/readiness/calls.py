@@ -49,7 +49,7 @@ _LASTS = (
     | {name.rpartition(".")[2] for table in (downloads.BY_ADDRESS, libraries.STRONG_SAVES) for name in table}
     | {name.rpartition(".")[2] for table in (libraries.WEAK_SAVES, libraries.LOADS) for name in table}
     | libraries.STRONG_SAVE_ENDS | libraries.WEAK_SAVE_ENDS | libraries.LOAD_ENDS | libraries.TRAINERS
-    | libraries.SPREADING_ENDS
+    | libraries.SPREADING_ENDS | libraries.PRECISION_ENDS
     | {"DataLoader", "WandbLogger", "backward", "from_pretrained", "getenv", "open", "sched_getaffinity", "setdefault"}
 )  # fmt: skip
 _STARTS = (*displays.STARTS, *downloads.STARTS, *libraries.SPREADING, "get_ipython()")
@@ -59,7 +59,7 @@ def may_matter(name: str, node: ast.Call) -> bool:
     """A quick look: of a hundred calls, few are worth the questions below."""
     if name.rpartition(".")[2] in _LASTS or name.startswith(_STARTS):
         return True
-    return any(word.arg in libraries.RESUME_WORDS for word in node.keywords)
+    return any(word.arg in libraries.RESUME_WORDS | libraries.PRECISION_WORDS for word in node.keywords)
 
 
 def sightings_of(name: str, node: ast.Call, context: Context) -> Iterator[Sighting]:
@@ -81,6 +81,8 @@ def sightings_of(name: str, node: ast.Call, context: Context) -> Iterator[Sighti
     yield from _lasting(name, last, node, context)
     if name.startswith(libraries.SPREADING) or last in libraries.SPREADING_ENDS:
         yield context.seen(Kind.SPREADS, name)
+    if last in libraries.PRECISION_ENDS or any(word.arg in libraries.PRECISION_WORDS for word in node.keywords):
+        yield context.seen(Kind.PRECISION, name)
 
 
 # ── windows ──────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -154,6 +156,8 @@ def _loader(name: str, node: ast.Call, context: Context) -> Iterator[Sighting]:
     words = {word.arg: word.value for word in node.keywords}
     if None in words:  # **options could hold anything
         return
+    if not words.keys() & {"batch_size", "batch_sampler"} and len(node.args) < 2:
+        yield context.seen(Kind.BATCH, name)
     value = words.get("num_workers")
     if value is None:
         if len(node.args) < 6:  # num_workers is the sixth

@@ -103,6 +103,13 @@ RANK_VARIABLES = listed(
 LAUNCHERS = listed("torchrun accelerate deepspeed horovodrun mpirun mpiexec srun colossalai ray")
 LAUNCH_MODULES = frozenset({"torch.distributed.run", "torch.distributed.launch", "accelerate.commands.launch"})
 
+# Whoever uses one of these has thought about how exact the products of matrices have to be.
+PRECISION_ENDS = listed("set_float32_matmul_precision autocast GradScaler half bfloat16 to_bettertransformer")
+PRECISION_WORDS = frozenset({"precision", "mixed_precision", "bf16", "fp16", "tf32", "torch_dtype"})
+PRECISION_SETTINGS = ("allow_tf32", "fp32_precision")
+# GPUs without TensorFloat-32, as clusters call them.
+WITHOUT_TF32 = ("k20", "k40", "k80", "m40", "p4", "p40", "p100", "v100", "t4", "rtx6000", "mi")
+
 GPU_LIBRARIES = listed(
     "torch tensorflow jax cupy keras mxnet paddle transformers diffusers lightning pytorch_lightning accelerate"
     " deepspeed numba pycuda pyopencl cudf cuml cugraph rmm vllm xgboost lightgbm catboost onnxruntime openmm taichi"

@@ -33,6 +33,7 @@ _JUDGES = (
     processes.workers,
     processes.node_cores,
     processes.gpus,
+    processes.training,
     judged_files.wheels,
 )
 

@@ -19,6 +19,8 @@ class Kind(enum.Enum):
     LOAD = "load"
     TRAINS = "trains"
     WORKERS = "workers"
+    BATCH = "batch"  # a loader that is told no size of its batches
+    PRECISION = "precision"  # chosen for the products of matrices
     CORES = "cores"
     OWN_CORES = "own cores"  # those that the job has
     SPREADS = "spreads"  # over several GPUs, or ranks

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import itertools
-import math
+import json
 from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from voyageur.record.run import Json, Run
+from voyageur.runtime import folder as files
+from voyageur.runtime import sizing
+from voyageur.units import Duration
 
 
 class Tried(Struct, frozen=True, kw_only=True):
@@ -26,12 +29,13 @@ class Tried(Struct, frozen=True, kw_only=True):
 
 
 class Forecast(Struct, frozen=True, kw_only=True):
-    """From progress lines: how much is left, and how many attempts that makes in all."""
+    """From progress lines: how much is left, and how many attempts that makes in all. `lost` is not known where only
+    checkpoints tell how far it is: what was done behind the last one, nobody has seen."""
 
     done: float
     total: float | None
     per_unit: float | None
-    lost: float
+    lost: float | None
     attempts: int | None = None
     ends: float | None = None
 
@@ -68,7 +72,8 @@ def last_beats(run: Run) -> dict[int, float]:
 
 
 def forecast(run: Run, now: float) -> Forecast | None:
-    """None where the log tells nothing. The time left counts waiting as it was between attempts so far."""
+    """None where the log tells nothing. What is left counts waiting as it was between attempts so far, and the start
+    and the warning of each piece, in which nothing is done."""
     tried = attempts_of(run)
     told = [one for one in tried if one.progress.get("done") is not None]
     if not told:
@@ -76,16 +81,31 @@ def forecast(run: Run, now: float) -> Forecast | None:
     last = told[-1].progress
     done, total = float(last["done"]), last.get("total")
     per_unit = _per_unit(told)
-    found = Forecast(done=done, total=total, per_unit=per_unit, lost=_lost(told))
+    lost = None if any(one.progress.get("by") == "checkpoints" for one in told) else _lost(told)
+    found = Forecast(done=done, total=total, per_unit=per_unit, lost=lost)
     if not per_unit or total is None:
         return found
     left = max(0.0, (float(total) - done) * per_unit)
-    limit = float((run.last("resumed") or {}).get("time_limit") or run.record.time_limit)
+    limit, warn, start = *_limits(run), float(last.get("begun") or 0.0)
     running = tried[-1] if not tried[-1].end else None
-    in_this = max(0.0, limit - (now - running.started)) if running else 0.0
-    more = math.ceil(max(0.0, left - in_this) / max(1.0, 0.95 * limit))
+    in_this = max(0.0, limit - warn - (now - running.started)) if running else 0.0
+    more = sizing.pieces_for(left - in_this, limit, warn, start) if left > in_this else 0
     wait = _usual_wait(tried, last_beats(run))
-    return replace(found, attempts=len(tried) + more, ends=now + left + more * wait)
+    return replace(found, attempts=len(tried) + more, ends=now + left + more * (wait + start))
+
+
+def _limits(run: Run) -> tuple[float, float]:
+    """Of one piece: its time, and how long before its end it is told."""
+    resumed = run.last("resumed") or {}
+    return float(resumed.get("time_limit") or run.record.time_limit), float(resumed.get("warn") or _warning(run))
+
+
+def _warning(run: Run) -> float:
+    try:
+        plan = json.loads((run.folder / files.PLAN).read_text())
+        return float(Duration.parse(plan["warn"]["value"]).seconds)
+    except (OSError, ValueError, KeyError, TypeError):  # its folder is of another version
+        return 0.0
 
 
 def _per_unit(told: list[Tried]) -> float | None:

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from voyageur.record.run import Json, Run
 from voyageur.record.states import State
-from voyageur.runtime.folder import SILENT_SECONDS
+from voyageur.runtime.folder import BAD_NODE, LEFT_OUT, SILENT_SECONDS
 from voyageur.slurm_text import JobRow, Phase, stuck_advice
 
 SECOND_LOOK = 60.0  # a job that is in no answer is looked for again after this many seconds before it counts as lost
@@ -101,12 +101,17 @@ def _by_marker(marker: Json, run: Run) -> Verdict:
 def first_to_fail(run: Run) -> Json | None:
     """The rank that died first, of those that were not started anew: the others only followed it.
 
-    A task that only starts others fails after them; it counts where none of them says anything.
+    A task that only starts others fails after them; it counts where none of them says anything. A rank that is known
+    to have ended the others is the `first`, whenever it was seen to end.
     """
     failed = [event for event in run.events if event["event"] == "task failed" and event.get("attempt") == run.attempt]
     last_round = max((int(event.get("round", 0)) for event in failed if "rank" in event), default=0)
     ranks = [event for event in failed if "rank" in event and int(event.get("round", 0)) == last_round]
-    return min(ranks or failed, key=lambda event: float(event.get("ended") or event["time"]), default=None)
+    return min(ranks or failed, key=_when_it_failed, default=None)
+
+
+def _when_it_failed(event: Json) -> float:
+    return 0.0 if event.get("first") else float(event.get("ended") or event["time"])
 
 
 def _why_it_failed(marker: Json, first: Json | None, code: int, signum: int) -> str:
@@ -246,13 +251,13 @@ def _last_end(run: Run) -> str:
 def _more_may_follow(run: Run) -> bool:
     """Only such a run leaves an attempt that is over without a marker."""
     asked = any(key == "checkpoint.chain" or key.startswith("retry.") for key in run.record.spec)
-    return asked or run.last("resumed", "successor submitted") is not None
+    return asked or run.last("resumed", "successor submitted", LEFT_OUT) is not None
 
 
 def _between_pieces(run: Run, now: float) -> Verdict | None:
     """A piece is over and left no final marker, because another was to follow; but none is there."""
     end = _last_end(run)
-    if end not in ("stopped", "timeout", "failed") or not _more_may_follow(run):
+    if end not in ("stopped", "timeout", "failed", BAD_NODE) or not _more_may_follow(run):
         return None
     asked = run.last("cancel asked", "cancel failed", "stop asked", "stop failed", "resumed")
     if asked and asked["event"] == "cancel asked":
@@ -260,7 +265,8 @@ def _between_pieces(run: Run, now: float) -> Verdict | None:
     if not _looked_before(run, NO_MARKER, now):
         return Verdict(state=State.PENDING, because="its next attempt is looked for", first_look=NO_MARKER)
     because = f"attempt {run.attempt} is over, and no further one is in the queue"
-    return Verdict(state=State(end), because=because, hint=RESUME.format(run=run.id))
+    state = State.FAILED if end == BAD_NODE else State(end)
+    return Verdict(state=state, because=because, hint=RESUME.format(run=run.id))
 
 
 def _stopped_while_it_waited(run: Run, row: JobRow) -> Verdict | None:

@@ -104,6 +104,23 @@ NO_WORKERS = Rule(
     fix="num_workers=len(os.sched_getaffinity(0))",
     source="PyTorch documentation: torch.utils.data",
 )
+BATCH_OF_ONE = Rule(
+    id="batch-of-one",
+    numbers=(),
+    level=Level.HINT,
+    because="the GPU gets one sample at a time, and most of it has nothing to do",
+    fix="batch_size=32, or as many as its memory holds; the learning rate may have to grow with it",
+    source="PyTorch documentation: torch.utils.data",
+)
+SLOW_PRECISION = Rule(
+    id="slow-precision",
+    numbers=(),
+    level=Level.HINT,
+    because="PyTorch multiplies matrices in full float32, which leaves the GPU's tensor cores unused; "
+    "TensorFloat-32 is several times faster, and exact to three digits",
+    fix='torch.set_float32_matmul_precision("high"), or torch.autocast for half precision',
+    source="PyTorch documentation: CUDA semantics, TensorFloat-32",
+)
 CORES_OF_THE_NODE = Rule(
     id="cores-of-the-node",
     numbers=(),
@@ -226,6 +243,8 @@ PROJECT_RULES = (
     NO_RESUME,
     TOO_MANY_WORKERS,
     NO_WORKERS,
+    BATCH_OF_ONE,
+    SLOW_PRECISION,
     CORES_OF_THE_NODE,
     SINGLE_PROCESS_LAUNCH,
     NO_GPU_LIBRARY,

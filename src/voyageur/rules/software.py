@@ -57,6 +57,16 @@ def architecture(case: Case) -> Iterator[Finding]:
             yield ARCHITECTURE.broken(what, fix=f"build it for {theirs}", source=source)
 
 
+def image(case: Case) -> Iterator[Finding]:
+    """What the image's own beginning says; on this machine it is an error of its own."""
+    theirs, container = case.site.software.architecture, case.plan.container
+    made_for = container.architecture if container else None
+    if not (container and made_for and theirs and is_cluster(case)) or made_for == _SAME.get(theirs, theirs):
+        return
+    what = f"the image {container.image.value} is for {made_for}, and {case.site.name} is {theirs}"
+    yield ARCHITECTURE.broken(what, fix=f"build it for {theirs}", source=case.site.software.source)
+
+
 def gpu_vendor(case: Case) -> Iterator[Finding]:
     gpu = gpu_of(case)
     vendor = (gpu.vendor if gpu else None) or case.site.software.gpu_vendor
@@ -111,5 +121,5 @@ def modules(case: Case) -> Iterator[Finding]:
 
 
 RULES = (ARCHITECTURE, CLEAN_START, MODULES)
-CHECKS: tuple[Check, ...] = (architecture, gpu_vendor, instructions, clean_start, modules)
+CHECKS: tuple[Check, ...] = (architecture, image, gpu_vendor, instructions, clean_start, modules)
 ADVICE: tuple[Advice, ...] = ()

@@ -2,6 +2,7 @@
 
 import json
 import shlex
+import signal
 from typing import Dict, List, Mapping
 
 # Of a task that srun has started, and of one that mpirun has: OpenMPI's, MPICH's and PMIx's own names.
@@ -106,13 +107,20 @@ def filled(text: str, environment: Mapping[str, str]) -> str:
     return text
 
 
+def signals_left_alone(environment: Mapping[str, str]) -> List[int]:
+    """Lightning installs its handler only for a signal that nobody ignores."""
+    return [int(signal.SIGUSR1)] if environment.get("VOY_OWN_SIGNALS") == "1" else []
+
+
 def visible_gpu(environment: Mapping[str, str]) -> Dict[str, str]:
-    """One of the GPUs that the task may see, by its place on its node."""
+    """One of the GPUs that the task may see, by its place on its node. Without Slurm nobody has given it any."""
     if environment.get("VOY_VISIBLE_GPUS") != "one":
         return {}
-    found = {}
+    place, found = int(environment.get("LOCAL_RANK") or 0), {}
     for name in ("CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"):
         seen = [part for part in environment.get(name, "").split(",") if part]
         if len(seen) > 1:
-            found[name] = seen[int(environment.get("LOCAL_RANK") or 0) % len(seen)]
+            found[name] = seen[place % len(seen)]
+    if "VOY_LOCAL_NAMES" in environment and "CUDA_VISIBLE_DEVICES" not in environment:
+        found["CUDA_VISIBLE_DEVICES"] = str(place % max(1, int(environment.get("VOY_GPUS", "1"))))
     return found

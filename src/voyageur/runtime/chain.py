@@ -4,24 +4,24 @@ A piece of an array waits in the queue already. A successor is submitted when th
 the same job back. Whatever comes reads this run's own marker first, and leaves when there is nothing left to do.
 """
 
-import contextlib
 import math
 import os
-import subprocess
 import time
-from typing import Any, List, Mapping, NamedTuple, Optional
+from typing import List, Mapping, NamedTuple, Optional, Tuple
 
 from voyageur.runtime import folder as files
-from voyageur.runtime import story
+from voyageur.runtime import sizing, story
+from voyageur.runtime.elsewhere import Elsewhere
 from voyageur.runtime.inherited import job_variables
 from voyageur.runtime.ledger import Ledger
+from voyageur.runtime.slurm import Slurm
+from voyageur.runtime.staging.aboard import Pause
 
 _IDS = ("job", "array")
 OVER = ("done", "failed", "cancelled")
 _TRIES = (2.0, 10.0, 30.0)  # seconds between tries of a submission; a second job of it would leave at once
-_PATIENCE = 170.0  # sbatch itself retries a busy controller for two minutes
 _REQUEUE_SECONDS = 20.0
-_OF_ANOTHER_JOB = ("SLURM_", "SBATCH_", "SRUN_", "SCANCEL_", "SQUEUE_")
+_BAD_NODES = 3  # attempts in a row that may end because of their nodes
 
 
 class Next(NamedTuple):
@@ -33,12 +33,15 @@ class Next(NamedTuple):
 
 
 NOTHING = Next(False)
+NO_NODES: Mapping[str, str] = {}
 
 
 class Chain:
     def __init__(self, environment: Mapping[str, str], ledger: Ledger) -> None:
         self.environment = environment
         self.ledger = ledger
+        self.slurm = Slurm(environment, ledger)
+        self.elsewhere = Elsewhere(environment, ledger, self.slurm)
         self.by = environment.get("VOY_CHAIN", "")
         self.planned = int(environment.get("VOY_PIECES") or 1)
         self.retries = int(environment.get("VOY_RETRIES") or 0)
@@ -66,21 +69,35 @@ class Chain:
 
     def line_up(self) -> None:
         """Submit the piece that comes after this one, where each submits the next."""
-        if self.by != "successors" or not (self.may_submit and self.is_long) or self._follower_waits():
+        past = self.past()
+        if self.by != "successors" or not (self.may_submit and self.is_long) or self._a_piece_waits(past):
             return
-        if story.pieces_spent(self.past()) < self.planned:
+        if story.pieces_spent(past) < self.planned:
             self._submit(self.ledger.job)
+
+    def look_back(self) -> None:
+        """An attempt that nobody could write the end of may have lost its nodes."""
+        before = self.past()[:-1]
+        if before and not before[-1].end:
+            self.elsewhere.leave_out(self.elsewhere.sick_of(before[-1].nodes))
 
     def past(self) -> List[story.Past]:
         return story.attempts(files.read_events(self.ledger.folder))
 
     # ── after it ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def after(self, how: str, progress: files.Json, oom: bool) -> Next:
+    def may_go_elsewhere(self) -> bool:
+        """Where a failure is a node's own. A few times: when every node looks bad, something else is."""
+        ends = [one.end for one in self.past()[:-1]]
+        return self.elsewhere.may and self.may_requeue and ends[-_BAD_NODES:] != [files.BAD_NODE] * _BAD_NODES
+
+    def after(self, how: str, progress: files.Json, oom: bool, bad: Mapping[str, str] = NO_NODES) -> Next:
         if how == "interrupted":
             return Next(True)
         if how in ("done", "cancelled") or self.ledger.stop_was_asked():
             return NOTHING
+        if how == files.BAD_NODE:
+            return self._go_elsewhere(bad)
         if how == "failed":
             return self._after_failure(oom)
         return self._after_piece(progress) if self.is_long else NOTHING
@@ -97,9 +114,15 @@ class Chain:
             return Next(True, because=because)
         return self._once_more(because)
 
+    def _go_elsewhere(self, bad: Mapping[str, str]) -> Next:
+        self.elsewhere.leave_out(bad)
+        because = "%s failed it; it goes on elsewhere" % " and ".join(sorted(bad))
+        return Next(True, because=because) if self._a_piece_waits(self.past()) else self._once_more(because)
+
     def _after_piece(self, progress: files.Json) -> Next:
         past = self.past()
         if self._a_piece_waits(past):
+            self._size_next(progress)
             return Next(True)
         if self.by == "requeue" and story.pieces_spent(past) < self.planned:
             return Next(True, by_requeue=True)
@@ -136,12 +159,25 @@ class Chain:
 
     def _still_needed(self, progress: files.Json) -> int:
         """Pieces for what the progress lines leave to be done; one, where they do not say."""
-        per_unit, total = progress.get("per_unit"), progress.get("total")
-        if not per_unit or not total:
-            return 1
+        left = sizing.seconds_left(progress)
+        return 1 if left is None else sizing.pieces_for(left, *self._piece(progress))
+
+    def _piece(self, progress: files.Json) -> Tuple[float, float, float]:
+        """Its limit, its warning, and how long it took until the first unit was done."""
         limit, warn = (float(self.environment.get(name) or 0) for name in ("VOY_TIME_LIMIT", "VOY_WARN"))
-        in_one = max(1.0, (limit - warn) / per_unit)
-        return max(1, math.ceil((float(total) - float(progress["done"])) / float(in_one)))
+        return limit, warn, float(progress.get("begun") or 0)
+
+    def _size_next(self, progress: files.Json) -> None:
+        """The last piece asks for no more than what is left: short jobs start sooner. Slurm lets an owner shorten the
+        limit of a job that waits, and never lengthen it."""
+        left = sizing.seconds_left(progress)
+        minutes = None if left is None else sizing.minutes_wanted(left, *self._piece(progress))
+        job = self.elsewhere.next_waiting() if minutes else ""
+        if left is None or minutes is None or not job:
+            return
+        if self.slurm.run(["scontrol", "update", "JobId=" + job, "TimeLimit=%d" % minutes]) is not None:
+            self.ledger.note("piece sized", of=job, time_limit=60 * minutes, left=round(left))
+            self.ledger.say("about %d s of work are left; the next piece asks for %d min only" % (left, minutes))
 
     def _once_more(self, because: str, pieces: int = 1) -> Next:
         """A start beyond those submitted: the next piece at once, or the same job after Slurm's two minutes."""
@@ -176,13 +212,20 @@ class Chain:
             return
         name = self.environment.get("SLURM_JOB_NAME", "")
         if self.ledger.token in name:
-            self._run(["scancel", "--state=PENDING", "--name=" + name])
+            self.slurm.run(["scancel", "--state=PENDING", "--name=" + name])
 
-    def requeue(self) -> None:
-        """A job that ends well while it is being preempted counts as completed; only its own word puts it back."""
+    def requeue(self, pause: Pause) -> None:
+        """A job that ends well while it is being preempted counts as completed; only its own word puts it back.
+
+        Slurm ends this job then; one that ends before that might still count as completed. `pause`: for so many
+        seconds, false when somebody asks us to end.
+        """
         self.ledger.say("back into the queue")
-        if self._run(["scontrol", "requeue", self.ledger.job]) is not None:
-            time.sleep(_REQUEUE_SECONDS)  # Slurm ends this job; one that ends first might still count as completed
+        if self.slurm.run(["scontrol", "requeue", self.ledger.job]) is not None:
+            self.elsewhere.change(self.ledger.job)
+            deadline = time.monotonic() + _REQUEUE_SECONDS
+            while time.monotonic() < deadline and pause(1.0):
+                pass
 
     def _submit(self, after: str, pieces: int = 1, memory: Optional[int] = None) -> str:
         """The new job's id. A submission that is not answered is repeated: of two jobs of one submission one leaves."""
@@ -190,7 +233,7 @@ class Chain:
         argv = self._sbatch(submission, after, pieces, memory)
         variables = dict(job_variables(self.environment), SLURM_JOB_NAME=self.environment.get("SLURM_JOB_NAME", ""))
         for pause in _TRIES:
-            answer = self._run(argv, "".join("%s=%s\0" % one for one in variables.items()))
+            answer = self.slurm.run(argv, "".join("%s=%s\0" % one for one in variables.items()))
             job = next((word for word in reversed((answer or "").split()) if word.split(";")[0].isdigit()), "")
             if job:
                 facts = {"follower": job.split(";")[0], "submission": submission, "after": after, "pieces": pieces}
@@ -206,27 +249,7 @@ class Chain:
         wanted = memory or (int(had) if had else 0)
         options = ["--dependency=afterany:%s" % after, "--time=%d" % -(-limit // 60)]
         options += ["--mem=%dM" % wanted] if wanted else []
+        options += self.elsewhere.options()
         options += ["--array=1-%d%%1" % pieces] if self.by == "array" else []
         script = os.path.join(self.ledger.folder, files.SCRIPT)
         return ["sbatch", "--parsable", "--export=ALL", "--export-file=/dev/stdin", *options, script, submission]
-
-    def _run(self, argv: List[str], stdin: str = "") -> Optional[str]:
-        """What it answered; None, and a word in the log, when it did not do what it was asked."""
-        environment = {
-            name: value
-            for name, value in self.environment.items()
-            if name in ("SLURM_CONF", "SLURM_CONF_SERVER") or not name.startswith(_OF_ANOTHER_JOB)
-        }
-        options: "dict[str, Any]" = {"env": environment, "cwd": self.ledger.folder, "check": False}
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            try:
-                answer = subprocess.run(
-                    argv, input=stdin, capture_output=True, universal_newlines=True, timeout=_PATIENCE, **options
-                )
-            except OSError as problem:
-                self.ledger.say("%s: %s" % (argv[0], problem.strerror))
-                return None
-            if answer.returncode == 0:
-                return str(answer.stdout)
-            self.ledger.say("%s: %s" % (argv[0], answer.stderr.strip()))
-        return None

@@ -5,7 +5,7 @@ import select
 import signal
 import subprocess
 import time
-from typing import Callable, Dict, List, Optional
+from typing import Callable, Dict, List, Optional, Sequence
 
 from voyageur.runtime import processes
 
@@ -13,6 +13,9 @@ WARN = signal.SIGUSR1
 STOP = signal.SIGTERM
 # srun turns a SIGTERM into SIGKILL for its tasks ("forcing job termination") but hands SIGUSR2 on as it is.
 STOP_THROUGH_SRUN = signal.SIGUSR2
+# Where Slurm follows processes by their parents (proctrack/linuxproc), these reach not only the task that srun started
+# but all below it: a launcher would die of them, and a program before it has saved.
+SRUNS_OWN = (WARN, STOP_THROUGH_SRUN)
 
 
 class Mailbox:
@@ -46,11 +49,21 @@ class Mailbox:
 
 class Child:
     def __init__(
-        self, argv: List[str], environment: Dict[str, str], folder: str, grace: float, through_srun: bool = False
+        self,
+        argv: List[str],
+        environment: Dict[str, str],
+        folder: str,
+        grace: float,
+        through_srun: bool = False,
+        in_container: bool = False,
+        ignores: Sequence[int] = (),
     ) -> None:
+        self.in_container = in_container
         self.through_srun = through_srun  # our own step: its tasks prepare their nodes and understand our signals
         self.warning = signal.Signals["SIG" + (environment.get("VOY_WARN_SIGNAL") or "USR1")]
         self.is_srun = through_srun and os.path.basename(argv[0]) == "srun"
+        # A handler that is called a second time would interrupt the saving that it has begun.
+        self.is_told_by_slurm = self.warning == WARN and environment.get("VOY_SIGNALS_REACH_ALL") == "1"
         self.grace = grace
         self.warned = 0
         self.stopped_at: Optional[float] = None
@@ -62,7 +75,7 @@ class Child:
             cwd=folder,
             start_new_session=True,
             close_fds=False,  # mpirun hands its ranks an open descriptor (PMI_FD); Python's own are not inherited
-            preexec_fn=processes.at_parents_death(signal.SIGKILL),
+            preexec_fn=processes.at_parents_death(signal.SIGKILL, ignores),
         )
         self.pid = self._process.pid
 
@@ -76,7 +89,8 @@ class Child:
         if self.through_srun:
             self._tell_step(WARN)
             return 0
-        told = len(processes.tell(self.pid, self.warning))
+        tell = processes.listeners if self.is_told_by_slurm else processes.tell
+        told = len(tell(self.pid, self.warning, self.in_container))
         self.warned += told
         return told
 
@@ -88,7 +102,7 @@ class Child:
         if self.through_srun:
             if not self._tell_step(STOP_THROUGH_SRUN):
                 self._finish()
-        elif not processes.tell(self.pid, STOP):
+        elif not processes.tell(self.pid, STOP, self.in_container):
             self._finish()
 
     def _tell_step(self, signum: int) -> bool:
@@ -115,7 +129,8 @@ class Child:
             self._finish()
 
     def _someone_listens(self) -> bool:
-        return any(processes.listens(pid, STOP) for pid in processes.family(self.pid))
+        family = processes.family(self.pid)
+        return any(processes.listens(pid, STOP) for pid in family if not self.in_container or processes.is_inside(pid))
 
     def kill(self) -> None:
         if self.through_srun:

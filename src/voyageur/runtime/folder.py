@@ -25,6 +25,9 @@ SECRETS = "secrets.json"
 RESERVE = "reserve"  # room for the marker; gone when it has ended
 WRITTEN = "written-%s-%s.tar"  # attempt, node
 
+LEFT_OUT = "node left out"  # the event: what follows is kept away from it
+BAD_NODE = "bad node"  # how an attempt ended: not by its program
+
 BY_HAND = "by-hand"  # the submission's name when somebody typed `sbatch job.sh`
 BEAT_SECONDS = 15.0
 _LOCK_SECONDS = 3.0

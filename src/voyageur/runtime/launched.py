@@ -5,16 +5,20 @@ import os
 import shlex
 from typing import Dict, List, Mapping, Optional
 
-from voyageur.runtime import blanks, meeting, members
-from voyageur.runtime.folder import append_event
+from voyageur.runtime import blanks, inside, meeting, members
+from voyageur.runtime.child import SRUNS_OWN
+from voyageur.runtime.folder import RUNTIME, append_event
+from voyageur.runtime.mps import Mps, Pause
 from voyageur.runtime.program import Program
 
 
 class Launched:
     """`program` is what the task runs in the end; on all but the first node that may be a service's worker."""
 
-    def __init__(self, what: Program) -> None:
+    def __init__(self, what: Program, pause: Pause) -> None:
         variables = dict(what.environment)
+        self.mps = Mps(variables, variables["VOY_TMP"], first=blanks.of_task(variables).get("LOCAL_RANK", "0") == "0")
+        variables.update(self.mps.variables(pause))
         known = {**variables, **blanks.of_task(variables)}
         known["NODE_ADDR"] = meeting.own_address(known, int(known["NODE_RANK"]))
         known["INTERFACE"] = meeting.interface_towards(known["NODE_ADDR"]) or "lo"
@@ -30,6 +34,7 @@ class Launched:
         variables.update(blanks.each(known))
         if self.services:
             self.services.environment = {**known, **variables}
+            self.services.program = what._replace(environment=self.services.environment, folder=variables["VOY_TMP"])
         argv = [blanks.filled(word, known) for word in what.argv]
         self.program = what._replace(argv=self._worker_argv() if self.is_worker else argv, environment=variables)
         self._bell: Optional[members.Bell] = None
@@ -38,6 +43,11 @@ class Launched:
         assert self.services
         words = blanks.words("VOY_WORKER", self.services.environment)
         return ["/bin/sh", "-c", 'exec "$@" >"$0" 2>&1', self.services.log("VOY_WORKER"), *words]
+
+    def ignores(self) -> List[int]:
+        """Signals that are not the program's business, unless it asks for them."""
+        left = [] if _starts_ranks(self.program.argv) else blanks.signals_left_alone(self.program.environment)
+        return [signum for signum in SRUNS_OWN if signum not in left]
 
     def begin(self) -> None:
         """Before the command: the services, as far as they are this task's. Raises MembersError."""
@@ -60,6 +70,10 @@ class Launched:
     def end(self) -> None:
         if self.services:
             self.services.end()
+
+    def leave(self, pause: Pause, patience: float, ends_others: bool) -> None:
+        """After the command's end. Tasks that a failure ends are not waited for: they wait for us."""
+        self.mps.end((lambda _: False) if ends_others else pause, 0.0 if ends_others else patience)
 
     def code(self, code: int, stopped: bool, environment: Mapping[str, str]) -> int:
         """A worker that was told to end, or was lost, is no failure: the command tells how the run ended."""
@@ -89,6 +103,8 @@ def missing(environment: Mapping[str, str]) -> str:
     import shutil
     import subprocess
 
+    if inside.recipe_of(environment):  # then the image has to have it, and the first shell inside asks
+        return ""
     python, *modules = shlex.split(environment.get("VOY_NEEDS", "")) or [""]
     for name in shlex.split(environment.get("VOY_NEEDS_PROGRAMS", "")):
         if not shutil.which(name, path=environment.get("PATH")):
@@ -108,6 +124,11 @@ def rank_facts(environment: Mapping[str, str]) -> Dict[str, int]:
     if environment.get("VOY_TASKS_ARE") == "nodes":
         return {}
     return {"rank": blanks.rank_of(environment)}
+
+
+def _starts_ranks(argv: List[str]) -> bool:
+    """Is it a launcher whose workers are ours again?"""
+    return any(os.path.basename(word) == RUNTIME and argv[at + 1 : at + 2] == ["rank"] for at, word in enumerate(argv))
 
 
 def first_on_first_node(environment: Mapping[str, str]) -> bool:

@@ -76,8 +76,15 @@ class Ledger:
     def wishes(self) -> Dict[str, str]:
         """What `voy resume` asked to be different, as the script's own variables."""
         names = {"VOY_TIME_LIMIT": "time_limit", "VOY_WARN": "warn", "VOY_PIECES": "pieces"}
-        asked = self.resumed()
+        asked = {**self.resumed(), **self._sized()}
         return {} if self.is_by_hand else {name: str(asked[key]) for name, key in names.items() if asked.get(key)}
+
+    def _sized(self) -> files.Json:
+        """What the piece before this one found to be enough for it."""
+        mine = ("%s_%d" % (self.array, self.piece) if self.array else self.job, self.job)
+        events = (event for event in files.read_events(self.folder) if event["event"] == "piece sized")
+        found = [event["time_limit"] for event in events if event.get("of") in mine]
+        return {"time_limit": found[-1]} if found else {}
 
     def place_in_chain(self) -> Dict[str, Any]:
         return {"submission": self.submission, "array": self.array, "piece": self.piece} if self.array else {}

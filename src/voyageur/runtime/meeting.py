@@ -24,7 +24,7 @@ class MeetingError(Exception):
 def meet(environment: Mapping[str, str]) -> Dict[str, str]:
     """For all tasks. What somebody has set themselves stays."""
     names = node_names(environment)
-    addresses = [environment["MASTER_ADDR"]] if environment.get("MASTER_ADDR") else []
+    addresses = [_given(environment["MASTER_ADDR"])] if environment.get("MASTER_ADDR") else []
     addresses += _addresses(names[len(addresses) :], environment, first=not addresses)
     return {
         "VOY_NODE_NAMES": environment.get("VOY_LOCAL_NAMES") or ",".join(names),
@@ -32,6 +32,13 @@ def meet(environment: Mapping[str, str]) -> Dict[str, str]:
         "MASTER_ADDR": addresses[0],
         "MASTER_PORT": _port(environment),
     }
+
+
+def _given(address: str) -> str:
+    """Said by the user. Who waits for a name that leads nowhere waits without a word."""
+    if not resolved(address):
+        raise MeetingError("MASTER_ADDR=%s does not resolve on %s; leave it out" % (address, socket.gethostname()))
+    return address
 
 
 def node_names(environment: Mapping[str, str]) -> List[str]:
@@ -47,6 +54,16 @@ def _asked(argv: List[str]) -> str:
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return answer.stdout.decode("utf-8", "replace")
+
+
+def signals_reach_all(environment: Mapping[str, str]) -> bool:
+    """Does Slurm signal all processes of a step, and not only the tasks? A job in a cgroup of Slurm's needs not ask."""
+    if "VOY_LOCAL_TOOLS" in environment:
+        return False
+    with contextlib.suppress(OSError), open("/proc/self/cgroup") as file:
+        if "slurm" in file.read():
+            return False
+    return "proctrack/linuxproc" in _asked(["scontrol", "show", "config"])
 
 
 # ── addresses ────────────────────────────────────────────────────────────────────────────────────────────────────────

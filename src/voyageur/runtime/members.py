@@ -9,17 +9,18 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 import time
-from typing import Dict, List, Optional
+from typing import Dict, List, Mapping, Optional, Tuple
 
-from voyageur.runtime import blanks, processes
-from voyageur.runtime.node_folder import remove_tree
+from voyageur.runtime import blanks, inside, processes
+from voyageur.runtime.node_folder import NodeFolder, base_folder
+from voyageur.runtime.program import Program
 
 _READY_SECONDS = 180.0
 _END_SECONDS = 10.0
 _LAST_LINES = 15
+_LONGEST = 42
 
 
 class MembersError(Exception):
@@ -32,26 +33,22 @@ class Services:
     def __init__(self, environment: Dict[str, str], tmp: str) -> None:
         self.environment = environment
         self.tmp = tmp
-        self.short: Optional[str] = None
+        self.program: Optional[Program] = None  # for those that run in a container
+        self.short: Optional[NodeFolder] = None
         self.started: List["subprocess.Popen[bytes]"] = []
         self.is_first = environment.get("IS_FIRST") == "1" and environment.get("LOCAL_RANK", "0") == "0"
-        if "{SHORT_TMP}" in environment.get("VOY_HEAD", "") and self.is_first:
-            environment["SHORT_TMP"] = self._short_tmp()
-
-    def _short_tmp(self) -> str:
-        """A socket's path has room for 107 letters, and some programs write sixty of them themselves."""
-        if len(self.tmp) > 40:
-            self.short = tempfile.mkdtemp(prefix="v", dir="/tmp")
-        return self.short or self.tmp
+        if "{SHORT_TMP}" in environment.get("VOY_HEAD", ""):
+            self.short = NodeFolder(_short_path(environment), environment["VOY_TOKEN"])
+            environment["SHORT_TMP"] = self.short.path
 
     def start(self, name: str) -> "subprocess.Popen[bytes]":
         """VOY_HEAD or VOY_WORKER."""
-        words = blanks.words(name, self.environment)
+        words, environment = self._entry(name)
         with open(self.log(name), "ab") as log:
             try:
                 service = subprocess.Popen(
                     words,
-                    env=self.environment,
+                    env=environment,
                     cwd=self.tmp,
                     stdin=subprocess.DEVNULL,
                     stdout=log,
@@ -63,6 +60,16 @@ class Services:
                 raise MembersError("%s cannot be started: %s" % (words[0], problem.strerror)) from None
         self.started.append(service)
         return service
+
+    def _entry(self, name: str) -> "Tuple[List[str], Dict[str, str]]":
+        words = blanks.words(name, self.environment)
+        if self.program is None:
+            return words, self.environment
+        try:
+            entry = inside.enter(self.program._replace(argv=words))
+        except inside.ContainerError as problem:
+            raise MembersError(str(problem)) from None
+        return entry.argv, entry.environment
 
     def log(self, name: str) -> str:
         return os.path.join(self.tmp, ".voyageur.%s.log" % name.lower())
@@ -78,7 +85,7 @@ class Services:
             if service.poll() is None:
                 _end_all(service)
         if self.short:
-            remove_tree(self.short)
+            self.short.leave()
 
     # ── when all are there ───────────────────────────────────────────────────────────────────────────────────────────
 
@@ -92,9 +99,9 @@ class Services:
             count, _, text = line.partition(" ")
             self._until(lambda: self._said(text) >= int(count), "VOY_HEAD", head, "not all workers came")
         if self.environment.get("VOY_READY"):
-            words = blanks.words("VOY_READY", self.environment)
+            words, environment = self._entry("VOY_READY")
             with open(self.log("VOY_READY"), "ab") as log:
-                ready = subprocess.Popen(words, env=self.environment, stdout=log, stderr=subprocess.STDOUT)
+                ready = subprocess.Popen(words, env=environment, stdout=log, stderr=subprocess.STDOUT)
             self._until(lambda: ready.poll() is not None, "VOY_READY", head, "not all workers came")
             if ready.returncode:
                 raise MembersError("not all workers came\n%s" % self.last_words("VOY_READY"))
@@ -112,6 +119,16 @@ class Services:
             if time.monotonic() > deadline:
                 raise MembersError("%s in %d s\n%s" % (what, _READY_SECONDS, self.last_words(name)))
             time.sleep(0.1)
+
+
+def _short_path(environment: Mapping[str, str]) -> str:
+    """The same on every node: Ray's workers write where its head was told to, each on its own disk.
+
+    A socket's path has room for 107 letters, and Ray writes sixty of them itself.
+    """
+    name = "voy-%d-%s-%s" % (os.getuid(), environment["VOY_TOKEN"], environment.get("VOY_ATTEMPT", "0"))
+    near = os.path.join(base_folder(environment), name)
+    return near if len(near) < _LONGEST else os.path.join("/tmp", name)  # noqa: S108 - what is made there is private
 
 
 def _end_all(service: "subprocess.Popen[bytes]") -> None:

@@ -3,13 +3,13 @@
 import os
 import threading
 from fnmatch import fnmatch
-from typing import Dict, List, Optional
+from typing import Dict, List, Optional, Sequence, Tuple
 
 from voyageur.job import checkpoint_files as saved
 from voyageur.runtime import folder as files
 from voyageur.runtime import resume, retention, story
 from voyageur.runtime.ledger import Ledger
-from voyageur.runtime.progress import Progress
+from voyageur.runtime.progress import Facts, Progress
 
 
 class Milestones:
@@ -57,6 +57,18 @@ class Milestones:
             self._tidying = threading.Thread(target=self._tidy, daemon=True)
             self._tidying.start()
 
+    def facts(self) -> Facts:
+        """How far it is: by its log; else by the numbers and the times of the checkpoints that it has written."""
+        return self.progress.facts() or self._by_checkpoints()
+
+    def _by_checkpoints(self) -> Facts:
+        pattern = self.environment.get("VOY_CHECKPOINT_PATTERN", "")
+        if not pattern:
+            return {}
+        found = saved.newest_first(self.folder, pattern)
+        own = [one for one in found if one.written >= self.ledger.started and saved.numbers_in(one.name)]
+        return by_numbers([(saved.numbers_in(one.name), one.written) for one in reversed(own)])
+
     def _tidy(self) -> None:
         if not self.ledger.is_superseded():
             since = retention.first_start(files.read_events(self.ledger.folder)) or self.ledger.started
@@ -79,3 +91,17 @@ class Milestones:
         """In this attempt: an older file is another run's."""
         found = saved.newest_first(self.folder, "*")
         return any(fnmatch(one.name, pattern) and one.written >= self.ledger.started - 1 for one in found)
+
+
+def by_numbers(written: Sequence[Tuple[List[int], float]]) -> Facts:
+    """Oldest first. Of several numbers in a name the first one that changes counts; one checkpoint tells nothing."""
+    if len(written) < 2 or len(written[0][0]) != len(written[-1][0]):
+        return {}
+    (first, since), (last, until) = written[0], written[-1]
+    place = next((number for number, value in enumerate(first) if last[number] > value), None)
+    if place is None:
+        return {}
+    step = (last[place] - first[place]) / (len(written) - 1)
+    each = (until - since) / (last[place] - first[place])
+    told = {"first": first[place], "done": last[place], "at": round(until, 1), "step": step, "per_unit": round(each, 3)}
+    return dict(told, by="checkpoints")

@@ -9,7 +9,7 @@ import ctypes
 import os
 import platform
 import signal
-from typing import Callable, Container, Dict, List, NamedTuple, Optional
+from typing import Callable, Container, Dict, List, NamedTuple, Optional, Sequence
 
 
 class Stat(NamedTuple):
@@ -69,21 +69,46 @@ def listens(pid: int, signum: int) -> bool:
     return False
 
 
-def tell(root: int, signum: int) -> List[int]:
-    """Signal the topmost processes from `root` down that listen, and only those.
+def is_inside(pid: int) -> bool:
+    """In a container, seen from here: its root is another than ours. A container runtime itself has ours."""
+    try:
+        there, here = os.stat("/proc/%d/root/" % pid), os.stat("/")
+    except OSError:
+        return False
+    return (there.st_dev, there.st_ino) != (here.st_dev, here.st_ino)
+
+
+def _is_ours(pid: int) -> bool:
+    """Our own wrapper of a rank hands on what it hears."""
+    with contextlib.suppress(OSError), open("/proc/%d/cmdline" % pid, "rb") as file:
+        return b"/runtime.pyz\0rank\0" in file.read()
+    return False
+
+
+def listeners(root: int, signum: int, only_inside: bool = False) -> List[int]:
+    """The topmost processes from `root` down that listen.
 
     What is below a listener is its own affair: forked loader workers inherit its handler and must not act as well.
+    `only_inside`: not a container runtime, which catches every signal and need not hand it on (Apptainer does not).
     """
     everybody = family(root)
-    told, waiting = [], [root]
+    found, waiting = [], [root]
     while waiting:
         pid = waiting.pop()
-        if listens(pid, signum):
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, signum)
-                told.append(pid)
+        if listens(pid, signum) and (not only_inside or is_inside(pid) or _is_ours(pid)):
+            found.append(pid)
         else:
             waiting.extend(child for child, stat in everybody.items() if stat.parent == pid)
+    return found
+
+
+def tell(root: int, signum: int, only_inside: bool = False) -> List[int]:
+    """Signal those, and only those."""
+    told = []
+    for pid in listeners(root, signum, only_inside):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, signum)
+            told.append(pid)
     return told
 
 
@@ -109,10 +134,17 @@ def adopt_orphans() -> None:
         _LIBRARY.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
-def at_parents_death(signum: int) -> Callable[[], None]:
-    """For a new child, between fork and exec: it gets this signal when we end, even if we are killed."""
+def at_parents_death(signum: int, ignores: Sequence[int] = (), restores: Sequence[int] = ()) -> Callable[[], None]:
+    """For a new child, between fork and exec: it gets this signal when we end, even if we are killed.
+
+    It `ignores` signals, or no longer ignores those that it `restores`.
+    """
 
     def ask() -> None:
+        for number in ignores:
+            signal.signal(number, signal.SIG_IGN)
+        for number in restores:
+            signal.signal(number, signal.SIG_DFL)
         with contextlib.suppress(OSError, AttributeError):
             _LIBRARY.prctl(_PR_SET_PDEATHSIG, signum, 0, 0, 0)
 

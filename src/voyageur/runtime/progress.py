@@ -9,24 +9,27 @@ Facts = Dict[str, Any]
 _MOST_AT_ONCE = 8 << 20  # bytes of log; a program that writes more between two looks is read at its end only
 
 
+# What `job.progress` writes; a launcher may put the rank in front.
+_SAID = r"(?:^|: )voyageur: progress ([\d.]+)(?:/([\d.]+))?$"
+
+
 class Progress:
     """Reads on from where the log ended when this attempt began. Lines of several ranks may repeat each other."""
 
     def __init__(self, log: str, pattern: str) -> None:
         self.log = log
-        self.pattern = re.compile(pattern) if pattern else None
+        self.pattern = re.compile(pattern or _SAID)
         self.position = _size(log)
         self._open = b""  # the line that has no end yet
         self.first: Optional[float] = None
         self.done: Optional[float] = None
         self.total: Optional[float] = None
         self.step: Optional[float] = None
-        self.last_at = 0.0
+        self.began = time.time()
+        self.first_at = self.last_at = 0.0
         self._base: Optional[Tuple[float, float]] = None
 
     def read(self, at_end: bool = False) -> None:
-        if self.pattern is None:
-            return
         for line in self._new_lines(at_end):
             match = self.pattern.search(line)
             if match:
@@ -58,6 +61,7 @@ class Progress:
         self.total = total
         if self.done is None:
             self.first = self.done = done
+            self.first_at = time.time()
         elif done > self.done:
             step = done - self.done
             self.step = min(self.step or step, step)
@@ -74,6 +78,7 @@ class Progress:
         if self.done is None or self.first is None:
             return {}
         found: Facts = {"first": _plain(self.first), "done": _plain(self.done), "at": round(self.last_at, 1)}
+        found["begun"] = round(self.first_at - self.began, 1)
         if self.total is not None:
             found["total"] = _plain(self.total)
         if self.step:

@@ -9,7 +9,8 @@ import sys
 import time
 from typing import Dict, List, Mapping
 
-from voyageur.runtime import blanks, processes
+from voyageur.runtime import blanks, inside, processes
+from voyageur.runtime.child import SRUNS_OWN
 from voyageur.runtime.folder import append_event
 from voyageur.runtime.program import node_name
 
@@ -43,6 +44,8 @@ def run(command: List[str]) -> int:
     environment = dict(os.environ)
     rank = environment.get("RANK") or str(blanks.rank_of(environment))
     prefix = b"%s: " % rank.encode()
+    for signum in SRUNS_OWN:
+        signal.signal(signum, signal.SIG_IGN)
     try:
         child = _start(command, environment)
     except OSError as problem:
@@ -50,8 +53,9 @@ def run(command: List[str]) -> int:
         print("voyageur: %s cannot be started: %s" % (command[0], problem.strerror), file=sys.stderr, flush=True)
         return 127
     stopped: List[int] = []
+    hidden = inside.recipe_of(environment).get("environment", "host") != "host"
     for signum in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(signum, lambda number, _: _pass_on(child.pid, number, stopped))
+        signal.signal(signum, lambda number, _: _pass_on(child.pid, number, stopped, hidden))
     last: List[str] = []
     _carry(child, [Lines(prefix, 1, last), Lines(prefix, 2, last)])
     code = child.wait()
@@ -67,13 +71,13 @@ def _start(command: List[str], environment: Dict[str, str]) -> "subprocess.Popen
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         close_fds=False,  # MPICH's ranks speak to mpirun through a descriptor that is open already
-        preexec_fn=processes.at_parents_death(signal.SIGKILL),
+        preexec_fn=processes.at_parents_death(signal.SIGKILL, restores=blanks.signals_left_alone(environment)),
     )
 
 
-def _pass_on(pid: int, signum: int, stopped: List[int]) -> None:
+def _pass_on(pid: int, signum: int, stopped: List[int], only_inside: bool) -> None:
     stopped.append(signum)
-    if not processes.tell(pid, signum):
+    if not processes.tell(pid, signum, only_inside):
         processes.signal_all(pid, signum)
 
 

@@ -2,11 +2,12 @@
 
 from typing import Any, Dict, List, NamedTuple, Optional
 
-from voyageur.runtime.folder import Json
+from voyageur.runtime.folder import BAD_NODE, Json
 from voyageur.runtime.resume import Mark
 
 MOST_IN_VAIN = 6  # Slurm itself does not bound how often a job is requeued
-_WEIGHT = {"stopped": 2, "timeout": 2, "interrupted": 1, "": 1, "failed": 0}  # three whole pieces, six interruptions
+# Three whole pieces, six interruptions.
+_WEIGHT = {"stopped": 2, "timeout": 2, "interrupted": 1, BAD_NODE: 1, "": 1, "failed": 0}
 
 
 class Past(NamedTuple):
@@ -19,6 +20,7 @@ class Past(NamedTuple):
     end: str
     mark: Optional[Mark]
     progress: Json
+    nodes: str = ""
 
 
 def attempts(events: List[Json]) -> List[Past]:
@@ -30,7 +32,8 @@ def attempts(events: List[Json]) -> List[Past]:
             found = {}
         elif name == "attempt started":
             array, piece = str(event.get("array") or ""), int(event.get("piece") or 0)
-            found[number] = Past(number, str(event.get("job")), array, piece, "", None, {})
+            job, nodes = str(event.get("job")), str(event.get("nodes") or "")
+            found[number] = Past(number, job, array, piece, "", None, {}, nodes)
         elif number in found:
             found[number] = found[number]._replace(**_learned(event))
     return [found[number] for number in sorted(found)]
@@ -53,7 +56,7 @@ def in_vain(before: List[Past], mark: Optional[Mark], is_judged: bool) -> int:
     """
     weight, furthest = 0, None
     for past in reversed(before):
-        if past.mark != mark or (not is_judged and past.end not in ("interrupted", "", "failed")):
+        if past.mark != mark or (not is_judged and past.end not in ("interrupted", "", "failed", BAD_NODE)):
             break
         done = past.progress.get("done")
         if done is not None and furthest is not None and done < furthest:

@@ -6,16 +6,16 @@ import signal
 import subprocess
 import sys
 import time
-from typing import Dict, List, Optional
+from typing import Dict, List, Mapping, Optional
 
-from voyageur.runtime import processes, program
-from voyageur.runtime.chain import NOTHING, Chain
+from voyageur.runtime import abort, inside, preflight, processes, program
+from voyageur.runtime.chain import NO_NODES, NOTHING, Chain
 from voyageur.runtime.child import WARN, Child, Mailbox
 from voyageur.runtime.environment import EnvironmentProblem
-from voyageur.runtime.folder import BEAT_SECONDS, RECORD, RUNTIME, Duplicate, read_json
+from voyageur.runtime.folder import BAD_NODE, BEAT_SECONDS, LOG, RECORD, RUNTIME, Duplicate, read_json
 from voyageur.runtime.launched import own_cpu_seconds
 from voyageur.runtime.ledger import Ledger
-from voyageur.runtime.meeting import MeetingError, meet
+from voyageur.runtime.meeting import MeetingError, meet, signals_reach_all
 from voyageur.runtime.memory import oom_kills
 from voyageur.runtime.milestones import Milestones
 from voyageur.runtime.node_folder import NodeFolder, NodeFolderError, base_folder, sweep
@@ -40,6 +40,7 @@ class Supervisor:
         environment.update(self.ledger.wishes())
         self.chain = Chain(environment, self.ledger)
         self.milestones = Milestones(environment, self.ledger)
+        self.log_began = abort.size_of(os.path.join(self.ledger.folder, LOG))
         self.usage = Usage()
         self.quiet = Quiet(environment)
         self.oom_before = oom_kills()
@@ -51,6 +52,7 @@ class Supervisor:
         self.child: Optional[Child] = None
         self.place: Optional[NodeFolder] = None
         self.aboard: Optional[Aboard] = None
+        self.entry: Optional[inside.Entry] = None
         self.saving = Saving(environment, self.ledger.node, None)
         self.switchboard: "Optional[subprocess.Popen[bytes]]" = None
 
@@ -111,19 +113,23 @@ class Supervisor:
             sweep(base_folder(self.environment), self.ledger.token, settled=0)  # what killed tasks left on this node
             self.ledger.give_room()
         if self.next.by_requeue:
-            self.chain.requeue()
+            self.chain.requeue(mailbox.pause)
         return code
 
     def _attempt(self, mailbox: Mailbox) -> int:
         if problem := self.milestones.begin(self.command):
             return self._fail(problem)
         self.chain.line_up()
+        self.chain.look_back()
         self.ledger.reserve()
         try:
             self._meet()
-            unfit = self._unfit_nodes()
-            if unfit:
-                return self._fail(unfit)
+            if self._wants_a_look():
+                unfit = self._unfit_nodes()
+                if unfit is None:
+                    return self._fail("the look at the nodes did not come to an end")
+                if unfit:
+                    return self._fail_for_nodes(unfit)
             self.child = self._start(mailbox)
         except Stopped:
             return self._end_unstarted()
@@ -132,6 +138,8 @@ class Supervisor:
         except OSError as problem:
             return self._fail("%s cannot be started: %s" % (self.command[0], problem.strerror), 127)
         code = self.child.watch(mailbox, self._beat, BEAT_SECONDS, self._hear, helpers=self._helpers)
+        if code and self.environment.get("VOY_ABORTS") == "1":
+            self._name_who_aborted(code)
         self._rescue()
         return self._end(code)
 
@@ -142,20 +150,20 @@ class Supervisor:
         if self.through_srun:
             at = "%(MASTER_ADDR)s:%(MASTER_PORT)s" % found
             self.ledger.note("ranks meet", at=at, nodes=found["VOY_NODE_NAMES"].split(","))
+            self.environment["VOY_SIGNALS_REACH_ALL"] = str(int(signals_reach_all(self.environment)))
 
-    def _unfit_nodes(self) -> str:
-        """A short step before the long one, where the user wants it."""
-        if self.environment.get("VOY_PREFLIGHT") != "1" or not self.through_srun:
-            return ""
+    def _wants_a_look(self) -> bool:
+        return self.environment.get("VOY_PREFLIGHT") == "1" and self.through_srun
+
+    def _unfit_nodes(self) -> Optional[Dict[str, str]]:
+        """A short step before the long one, where the user wants it. None when it did not come to an end."""
         nodes = str(len(self.environment["VOY_NODE_NAMES"].split(",")))
         own = [self.environment["VOY_PYTHON"], "-I", os.path.join(self.ledger.folder, RUNTIME), "preflight", "--", "-"]
         step = ["srun", "--nodes=" + nodes, "--ntasks=" + nodes, "--ntasks-per-node=1", *own]
         with contextlib.suppress(OSError, subprocess.TimeoutExpired):
             subprocess.run(step, env=self.environment, timeout=_PREFLIGHT_SECONDS, check=False)
         seen = self.ledger.own_events("nodes looked at")
-        if not seen:
-            return "the look at the nodes did not come to an end"
-        return "; ".join("node %s: %s" % one for one in seen[-1]["bad"].items())
+        return {str(name): str(problem) for name, problem in seen[-1]["bad"].items()} if seen else None
 
     def _start(self, mailbox: Mailbox) -> Child:
         """Through srun every task prepares its own node; a single process starts right here."""
@@ -165,7 +173,18 @@ class Supervisor:
             return Child(self.command, self.environment, self.ledger.folder, grace, through_srun=True)
         what, self.place = program.prepare(self.command, self.environment, lambda seconds: self._wait(mailbox, seconds))
         self.aboard, self.saving = what.aboard, what.saving
-        return Child(what.argv, what.environment, what.folder, grace)
+        try:
+            self.entry = inside.enter(what, asks=True)
+        except inside.ContainerError as problem:
+            raise NodeFolderError(str(problem)) from None
+        entry = self.entry
+        return Child(entry.argv, entry.environment, what.folder, grace, in_container=entry.is_hidden)
+
+    def _name_who_aborted(self, code: int) -> None:
+        """MPI ends all ranks at once, and those who watch them, too; what is left is what the rank has said."""
+        facts = abort.find(os.path.join(self.ledger.folder, LOG), self.log_began, self.environment)
+        if facts:
+            self.ledger.note("task failed", code=code, ended=time.time(), problem=abort.PROBLEM, first=True, **facts)
 
     def _rescue(self) -> None:
         """Behind srun the last task on every node has done it."""
@@ -222,7 +241,7 @@ class Supervisor:
             self.ledger.note("fenced")
         else:
             self.milestones.look()
-            self.ledger.beat(self.usage.facts(), progress=self.milestones.progress.facts())
+            self.ledger.beat(self.usage.facts(), progress=self.milestones.facts())
             self.saving.mind()
             if self.aboard:
                 self.aboard.mind()
@@ -243,19 +262,31 @@ class Supervisor:
             self.ledger.say("a newer attempt has taken over; this one ends")
             return 0
         self.milestones.look(at_end=True)
-        how, progress, memory = self._how_it_ended(code), self.milestones.progress.facts(), self._killed_for_memory()
+        how, progress, memory = self._how_it_ended(code), self.milestones.facts(), self._killed_for_memory()
+        bad = self._bad_nodes() if how == "failed" and not memory else NO_NODES
+        if bad and self.chain.may_go_elsewhere():
+            how = BAD_NODE
         self.ledger.beat(self.usage.facts(), ended=time.time(), progress=progress)
         self.ledger.note("attempt ended", end=how, code=code, progress=progress)
         self.interrupted = how == "interrupted"
-        self.next = self.chain.after(how, progress, bool(memory))
+        self.next = self.chain.after(how, progress, bool(memory), bad)
         if self.interrupted:
             self.next = self.next._replace(by_requeue=self.child.stopped_at is None)
         elif self.next.comes:
             self.ledger.say(self.next.because or "this piece is over; the next goes on")
         else:
-            self.ledger.finish(how, code, self._used(), **memory)
+            problem = {"problem": _of_nodes(bad)} if bad else self._why(code)
+            self.ledger.finish("failed" if how == BAD_NODE else how, code, self._used(), **memory, **problem)
             self.chain.end_rest()
         return shell_code(code)
+
+    def _bad_nodes(self) -> Mapping[str, str]:
+        """Behind srun the task that failed has looked at its own node."""
+        if not self.through_srun:
+            wrong = preflight.gpus_gone(self.environment)
+            return {self.ledger.node: wrong} if wrong else NO_NODES
+        failed = self.ledger.own_events("task failed")
+        return {str(event["node"]): str(event["node_problem"]) for event in failed if event.get("node_problem")}
 
     def _how_it_ended(self, code: int) -> str:
         """`interrupted` is no verdict on the run: only Slurm knows whether the job comes back."""
@@ -281,7 +312,7 @@ class Supervisor:
         self.ledger.say("told to stop while the datasets were on their way; the program did not begin")
         self.ledger.beat(self.usage.facts(), ended=time.time())
         self.ledger.note("attempt ended", end=how, code=-int(signal.SIGTERM))
-        self.next = self.chain.after(how, self.milestones.progress.facts(), False)
+        self.next = self.chain.after(how, self.milestones.facts(), False)
         if not self.interrupted and not self.next.comes:
             self.ledger.finish(how, -int(signal.SIGTERM), self.usage.facts())
         return shell_code(-int(signal.SIGTERM))
@@ -314,6 +345,24 @@ class Supervisor:
         kills = oom_kills() - self.oom_before
         return {"oom_kills": kills} if kills > 0 else {}
 
+    def _why(self, code: int) -> Dict[str, str]:
+        why = inside.explain(self.entry, self.environment) if code and self.entry else ""
+        return {"problem": why} if why else {}
+
+    def _fail_for_nodes(self, bad: Dict[str, str]) -> int:
+        """Before the program began."""
+        if not self.chain.may_go_elsewhere():
+            return self._fail(_of_nodes(bad))
+        self.ledger.say(_of_nodes(bad))
+        self.ledger.beat(self.usage.facts(), ended=time.time())
+        self.ledger.note("attempt ended", end=BAD_NODE, problem=_of_nodes(bad))
+        self.next = self.chain.after(BAD_NODE, {}, False, bad)
+        if self.next.comes:
+            self.ledger.say(self.next.because)
+        else:
+            self.ledger.finish("failed", 1, self.usage.facts(), problem=_of_nodes(bad))
+        return 1
+
     def _fail(self, problem: str, code: int = 1) -> int:
         self.ledger.say(problem)
         self.ledger.beat(self.usage.facts(), ended=time.time())
@@ -321,6 +370,10 @@ class Supervisor:
         self.ledger.finish("failed", code, self.usage.facts(), problem=problem)
         self.chain.end_rest()
         return code
+
+
+def _of_nodes(bad: Mapping[str, str]) -> str:
+    return "; ".join("node %s: %s" % one for one in bad.items())
 
 
 def run(command: List[str], through_srun: bool = False) -> int:

@@ -7,7 +7,7 @@ import sys
 import time
 from typing import List
 
-from voyageur.runtime import blanks, launched, processes, program
+from voyageur.runtime import blanks, inside, launched, preflight, processes, program
 from voyageur.runtime.child import STOP_THROUGH_SRUN, WARN, Child, Mailbox
 from voyageur.runtime.environment import EnvironmentProblem, read_wish
 from voyageur.runtime.folder import BEAT_SECONDS, append_event
@@ -32,22 +32,33 @@ def run(command: List[str]) -> int:
         return shell_code(-signal.SIGTERM)
     except (NodeFolderError, StagingError, EnvironmentProblem, OSError) as problem:
         return _refuse(environment, str(problem), 1)
-    if travels and (gone := _missing(what.environment)):
-        what.aboard.leave()
-        place.leave()
-        return _refuse(environment, gone, 127)
-    launch = launched.Launched(what)
+    try:
+        if travels and (gone := _missing(what.environment)):
+            return _give_up(environment, what, place, gone, 127)
+        launch = launched.Launched(what, mailbox.pause)
+    except (NodeFolderError, OSError) as problem:
+        return _give_up(environment, what, place, str(problem), 1)
     what = launch.program
     try:
         launch.begin()
-        child = Child(what.argv, what.environment, what.folder, _grace(environment))
-    except (MembersError, OSError) as problem:
+        first = launched.first_on_first_node(environment)
+        entry = inside.enter(what, asks=first or environment.get("SLURM_LOCALID") == "0")
+        child = Child(
+            entry.argv,
+            entry.environment,
+            what.folder,
+            _grace(environment),
+            in_container=entry.is_hidden,
+            ignores=launch.ignores(),
+        )
+    except (MembersError, inside.ContainerError, OSError) as problem:
         launch.end()
-        what.aboard.leave()
-        place.leave()
-        if isinstance(problem, MembersError):
-            return _refuse(environment, str(problem), 1)
-        return _refuse(environment, "%s cannot be started: %s" % (what.argv[0], problem.strerror), 127)
+        launch.leave(mailbox.pause, 0.0, ends_others=True)
+        if not isinstance(problem, OSError):
+            return _give_up(environment, what, place, str(problem), 1)
+        why = "%s cannot be started: %s" % (what.argv[0], problem.strerror)
+        return _give_up(environment, what, place, why, 127)
+    _tell_of_mps(environment, launch)
     usage, oom_before, quiet = Usage(), oom_kills(), Quiet(environment)
     try:
         code = child.watch(
@@ -55,11 +66,13 @@ def run(command: List[str]) -> int:
             lambda: _beat(environment, usage, child, quiet, what),
             BEAT_SECONDS,
             lambda signum: _hand_on(child, signum, what.saving),
-            stayers=lambda: what.aboard.stayers,
-            helpers=lambda: [usage.gpus.pid, *what.aboard.helpers, *what.saving.helpers],
+            stayers=lambda: what.aboard.stayers + launch.mps.stayers,
+            helpers=lambda: [usage.gpus.pid, *what.aboard.helpers, *what.saving.helpers, *launch.mps.stayers],
             at_end=launch.end,
         )
         ended = time.time()
+        why = inside.explain(entry, environment) if code else ""
+        launch.leave(mailbox.pause, child.deadline - time.monotonic(), ends_others=_ends_others(environment, code))
         if child.warned or place.stop_was_seen():
             _note(environment, "warning heard")
         place.write_usage(str(blanks.rank_of(environment)), usage.facts())
@@ -71,7 +84,9 @@ def run(command: List[str]) -> int:
     if code != 0 and child.stopped_at is None:  # else it followed another that had failed, or was cancelled
         code = launch.code(code, False, environment)
         if code != 0:
-            _note(environment, "task failed", code=code, ended=ended, oom_kills=oom_kills() - oom_before)
+            kills, gone = oom_kills() - oom_before, preflight.gpus_gone(environment)
+            facts = {**({"problem": why} if why else {}), **({"node_problem": gone} if gone else {})}
+            _note(environment, "task failed", code=code, ended=ended, oom_kills=kills, **facts)
     return shell_code(launch.code(code, True, environment))
 
 
@@ -98,6 +113,10 @@ def _leave_last(environment: "dict[str, str]", place: NodeFolder, child: Child, 
         _note(environment, "files written", **written.facts())
 
 
+def _ends_others(environment: "dict[str, str]", code: int) -> bool:
+    return code != 0 and environment.get("VOY_TASKS_ARE") != "copies"
+
+
 def _grace(environment: "dict[str, str]") -> float:
     return float(environment.get("VOY_GRACE", "25"))
 
@@ -109,6 +128,20 @@ def _hand_on(child: Child, signum: int, saving: Saving) -> None:
     elif signum in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, STOP_THROUGH_SRUN):
         child.stop()
         saving.save_now()
+
+
+def _tell_of_mps(environment: "dict[str, str]", launch: launched.Launched) -> None:
+    if launch.mps.problem:
+        print("voyageur: MPS is not used: %s" % launch.mps.problem, file=sys.stderr, flush=True)
+        _note(environment, "gpus not shared", problem=launch.mps.problem)
+    elif launch.mps.runs:
+        _note(environment, "gpus shared", by="MPS")
+
+
+def _give_up(environment: "dict[str, str]", what: program.Program, place: NodeFolder, why: str, code: int) -> int:
+    what.aboard.leave()
+    place.leave()
+    return _refuse(environment, why, code)
 
 
 def _refuse(environment: "dict[str, str]", problem: str, code: int) -> int:

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator
 from importlib import resources
 
 from voyageur import __version__
+from voyageur.containers.edf import FILE as CONTAINER_FILE
 from voyageur.launch import RANK
-from voyageur.plan import Export, Plan
+from voyageur.plan import Container, Export, Plan
 from voyageur.plan.launch import TASK
 from voyageur.script.quoting import bash_word, comment, sbatch_word
 
@@ -90,8 +91,20 @@ def _surroundings(plan: Plan) -> Iterator[str]:
         yield _with_reason(f"source {bash_word(plan.activate.value)} || exit 1", plan.activate.because)
     if built := plan.environment.value:
         yield f"# Python {built.python} with {len(built.packages)} packages: {comment(plan.environment.because)}"
+    elif plan.container:
+        yield from _container(plan.container)
     elif not plan.modules.value and not plan.activate.value:
         yield f"# no modules and no virtual environment: {comment(plan.activate.because)}"
+
+
+def _container(container: Container) -> Iterator[str]:
+    yield f"# the program runs in {comment(container.image.value)}, by {container.runtime.value}"
+    if container.digest:
+        yield f"#   {comment(container.digest)}"
+    if container.document:
+        yield f"cat >\"$VOY_RUN_DIR/{CONTAINER_FILE}\" <<'END'"
+        yield from container.document.rstrip("\n").split("\n")
+        yield "END"
 
 
 def _command(plan: Plan) -> list[str]:

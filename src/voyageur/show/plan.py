@@ -9,7 +9,8 @@ from typing import Any
 
 from voyageur.errors import one_line
 from voyageur.findings import Finding
-from voyageur.plan import Choice, Plan
+from voyageur.plan import Cargo, Choice, Plan
+from voyageur.runtime.staging.wanted import IMAGE
 from voyageur.show.allowance import cost_text, left_text
 from voyageur.show.findings import finding_lines, ignored_line
 from voyageur.show.style import paint
@@ -53,10 +54,11 @@ def plan_text(
             ("requeue", plan.requeue),
             ("modules", plan.modules),
             ("environment", plan.activate),
+            *_container(plan),
         ),
         *_environment(plan),
         *(
-            (f"data {cargo.name}", cargo.stage.value, f"{cargo.stage.because}; {cargo.what}; {cargo.source}")
+            (_title(cargo), cargo.stage.value, f"{cargo.stage.because}; {cargo.what}; {cargo.source}")
             for cargo in plan.data
         ),
         *_choices(("results", plan.results)),
@@ -74,6 +76,14 @@ def plan_text(
     lines += ignored_line(ignored, colours)
     title = paint("the script that would be submitted (nothing was written):", "dim", colours)
     return "\n".join([*lines, "", title, "", script])
+
+
+def _container(plan: Plan) -> list[tuple[str, Choice[Any]]]:
+    return [("container", plan.container.image), ("made by", plan.container.runtime)] if plan.container else []
+
+
+def _title(cargo: Cargo) -> str:
+    return "image" if cargo.name == IMAGE else f"data {cargo.name}"
 
 
 def _money(plan: Plan) -> list[tuple[str, str, str]]:

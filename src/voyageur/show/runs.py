@@ -15,6 +15,7 @@ from voyageur.errors import one_line
 from voyageur.record import Entry, Run, State, Verdict, age
 from voyageur.record.ranks import last_of
 from voyageur.record.verdict import first_to_fail
+from voyageur.runtime import folder as files
 from voyageur.show.style import paint, state_colour, table
 from voyageur.show.timeline import progress_line
 from voyageur.units import Size
@@ -59,6 +60,7 @@ def run_text(run: Run, verdict: Verdict, colours: bool, lines: int = 12) -> str:
         *_staged(run),
         *_results(run),
         *_quiet(run, verdict),
+        *_left_out(run),
         *_written(run),
         ("folder", str(run.folder)),
         ("log", str(run.log)),
@@ -166,6 +168,12 @@ def _quiet(run: Run, verdict: Verdict) -> list[tuple[str, str]]:
     used = f"GPU {event['gpu']:.0f} % busy, " if "gpu" in event else ""
     silent = age(time.time() - float(event["time"]) + float(event["seconds"]))
     return [("quiet", f"no line in its log for {silent}; {used}CPU {event['cpu']:.0f} %: does it hang?")]
+
+
+def _left_out(run: Run) -> list[tuple[str, str]]:
+    """Nodes that failed it, and what is submitted from now on is kept away from."""
+    found = (event for event in run.events if event["event"] == files.LEFT_OUT)
+    return [("left out", f"node {event['node']}: {one_line(str(event['because']))}") for event in found]
 
 
 def _written(run: Run) -> list[tuple[str, str]]:

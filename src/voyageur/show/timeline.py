@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from datetime import datetime
 
@@ -13,18 +14,29 @@ _WIDTH = 48
 
 
 def progress_line(run: Run, verdict: Verdict) -> str:
-    """`attempt 2 of about 4 · 37/90 · 12m each · done about Thu 14:00 · 0 lost`; empty where nothing is known."""
+    """`attempt 2 of about 4 · epoch 37/90 · 12m/epoch · done about Thu 14:00 · 0 epochs lost so far`; empty where
+    nothing is known."""
     now = time.time()
     found = forecast(run, now)
     if found is None:
         return ""
-    parts = [f"attempt {run.attempt}{_of_about(run, found, verdict)}", _done(found)]
+    unit = unit_of(str((run.record.spec.get("checkpoint.progress") or {}).get("value") or ""))
+    parts = [f"attempt {run.attempt}{_of_about(run, found, verdict)}", f"{unit} {_done(found)}".lstrip()]
     if found.per_unit:
-        parts.append(f"{_short(found.per_unit)} each")
+        parts.append(f"{_short(found.per_unit)}/{unit}" if unit else f"{_short(found.per_unit)} each")
     if found.ends and not verdict.state.is_final and found.done < (found.total or 0):
         parts.append(f"done about {_moment(found.ends, now)}")
-    parts.append(f"{found.lost:g} lost")
+    if found.lost is not None:
+        lost = f"{found.lost:g} {unit}{'' if found.lost == 1 else 's'}" if unit else f"{found.lost:g}"
+        parts.append(f"{lost} lost{'' if verdict.state.is_final else ' so far'}")
     return " · ".join(parts)
+
+
+def unit_of(pattern: str) -> str:
+    """What `epoch (\\d+)/(\\d+)` counts: the last whole word before its first number. Empty where there is none."""
+    before = re.sub(r"\\.[+*?]?", " ", pattern.partition("(")[0])
+    words = [] if re.search(r"[][|?*+{}]", before) else re.findall(r"[a-z]{2,}", before.lower())
+    return str(words[-1]).removesuffix("s") if words else ""
 
 
 def _of_about(run: Run, found: Forecast, verdict: Verdict) -> str:

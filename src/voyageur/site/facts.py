@@ -61,7 +61,8 @@ class Request(Facts, frozen=True, kw_only=True):
     `gpu_flag` is empty where GPUs come with the node unasked; `gpu_flag_per_rank` is said too where each rank has one.
     `launcher` starts ranks where srun does not; `mpi` is the library that srun speaks to unasked (Slurm's MpiDefault).
     `whole_memory` gives all memory of nodes that are given whole. `default_time` and `default_memory_per_cpu` are what
-    a job gets that asks for nothing. `gpus_in_srun`: GPUs must be said to srun, too.
+    a job gets that asks for nothing. `gpus_in_srun`: GPUs must be said to srun, too. `cpu_bind` and `gpu_bind`:
+    what srun is told of binding, where the site wants it.
     """
 
     account: Policy = Policy.OPTIONAL
@@ -81,6 +82,8 @@ class Request(Facts, frozen=True, kw_only=True):
     forbidden: tuple[str, ...] = ()
     extra: tuple[str, ...] = ()
     gpus_in_srun: bool = False
+    cpu_bind: str | None = None
+    gpu_bind: str | None = None
     launcher: str | None = None
     mpi: str | None = None
     modules_first: bool = False
@@ -198,7 +201,10 @@ class Welcome(enum.Enum):
 
 
 class Software(Facts, frozen=True, kw_only=True):
-    """`purge`: may a script start with `module purge`? `blocked`: modules, or their beginnings, that are refused."""
+    """`purge`: may a script start with `module purge`? `blocked`: modules, or their beginnings, that are refused.
+
+    `containers` are runtimes by the names that `voyageur.containers` has for them, the preferred one first.
+    """
 
     modules: tuple[str, ...] = ()
     before_environment: tuple[str, ...] = ()

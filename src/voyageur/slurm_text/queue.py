@@ -56,9 +56,10 @@ def cancel_waiting_argv(name: str) -> list[str]:
     return ["scancel", "--state=PENDING", f"--name={name}"]
 
 
-def warn_argv(job: str) -> list[str]:
-    """To the job's own process, as Slurm does it before the time is up."""
-    return ["scancel", "--batch", "--signal=USR1", job]
+def warn_argv(name: str) -> list[str]:
+    """To the process of the job that runs, as Slurm does it before the time is up. Not by an id: of an array that has
+    begun a moment ago, only that of all its tasks may be known, and Slurm 22.05 says of that one that it is over."""
+    return ["scancel", "--batch", "--signal=USR1", "--state=RUNNING", f"--name={name}"]
 
 
 def is_over(errors: str) -> bool:

@@ -33,12 +33,12 @@ def submit_argv(script: PurePosixPath, submission: str, options: Sequence[str] =
 
 
 def changed(
-    time: Duration | None, memory: Size | None, pieces: int | None, after: Sequence[str], warn: Duration | None = None
+    time: Duration | None, memory: Size | None, pieces: int | None, after: Sequence[str], without: Sequence[str] = ()
 ) -> list[str]:
     """Options that win over the script's own lines."""
     options = [f"--dependency=afterany:{':'.join(after)}"] if after else []
     options += [f"--time={time.slurm()}"] if time else []
-    options += [f"--signal=B:USR1@{warn.seconds}"] if warn else []
+    options += [f"--exclude={','.join(without)}"] if without else []
     options += [f"--mem={memory.slurm()}"] if memory else []
     return [*options, *([f"--array=1-{pieces}%1"] if pieces else [])]
 

@@ -89,6 +89,15 @@ def texts(value: Any) -> tuple[str, ...]:
     return tuple(text(item) for item in value)
 
 
+def binds(value: Any) -> tuple[str, ...]:
+    """`/data`, or `/data:/elsewhere` for another name inside."""
+    for item in texts(value):
+        parts = item.split(":")
+        if len(parts) > 2 or not all(re.match(r"[/~$]", part) for part in parts) or "," in item:
+            raise ValueError(f"{item!r} is no folder's whole path, nor two with a colon between them")
+    return texts(value)
+
+
 def command(value: Any) -> tuple[str, ...]:
     """A list arrives byte for byte; a text is cut into words as a shell would, and nothing more."""
     if isinstance(value, str):
@@ -196,6 +205,10 @@ KEYS: dict[str, Reader] = {
     "env.wheels": text,
     "env.build": one_of("once", "in-job"),
     "env.form": one_of("auto", "tar", "squashfs"),
+    "env.image": word,
+    "env.runtime": word,
+    "env.binds": binds,
+    "env.view": word,
     "env.variables": variables,
     "env.secrets": variable_names,
     "launch.with": word,
@@ -203,7 +216,11 @@ KEYS: dict[str, Reader] = {
     "launch.restarts": count(0),
     "launch.mpi": word,
     "launch.visible": one_of("all", "one"),
+    "launch.cpu_bind": word,
+    "launch.gpu_bind": word,
+    "launch.mps": or_auto(truth),
     "launch.preflight": truth,
+    "launch.exclude_bad_nodes": truth,
     "launch.quiet": duration,
     "checkpoint.pattern": file_pattern,
     "checkpoint.resume": text,

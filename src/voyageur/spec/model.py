@@ -35,7 +35,11 @@ class Resources(Struct, frozen=True, kw_only=True):
 
 
 class Environment(Struct, frozen=True, kw_only=True):
-    """`requirements` are files that say which packages are wanted, `wheels` a folder of wheels that travels along."""
+    """`requirements` are files that say which packages are wanted, `wheels` a folder of wheels that travels along.
+
+    `image` is a container's, `runtime` what makes one of it, `binds` the folders that it sees beside the run's own.
+    `view` is one of a uenv.
+    """
 
     modules: tuple[str, ...] | None = None
     venv: str | None = None
@@ -44,19 +48,30 @@ class Environment(Struct, frozen=True, kw_only=True):
     wheels: str | None = None
     build: str = "once"
     form: str = "auto"
+    image: str | None = None
+    runtime: str | None = None
+    binds: tuple[str, ...] = ()
+    view: str | None = None
     variables: dict[str, str] = field(default_factory=dict)
     secrets: tuple[str, ...] = ()
 
 
 class Launch(Struct, frozen=True, kw_only=True):
-    """`line` is the user's own launcher, `visible` how many GPUs a rank sees, `quiet` how long silence is no news."""
+    """`line` is the user's own launcher, `visible` how many GPUs a rank sees, `quiet` how long silence is no news.
+
+    `mps`: do processes on one GPU share it by NVIDIA's MPS? None: copies of `replicas` do, where they can.
+    """
 
     with_: str = "auto"
     line: tuple[str, ...] = ()
     restarts: int = 0
     mpi: str | None = None
     visible: str | None = None
+    cpu_bind: str | None = None
+    gpu_bind: str | None = None
+    mps: bool | None = None
     preflight: bool = False
+    exclude_bad_nodes: bool = True
     quiet: Duration = Duration(1800)
 
 

@@ -39,6 +39,8 @@ def broken(scene: Scene) -> Iterator[Finding]:
 def _has_newer_python(scene: Scene) -> bool:
     """The job's Python may know words that the one that looks does not."""
     told = [name for name in scene.plan.modules.value if name.startswith("python/")]
+    if built := scene.plan.environment.value:
+        told.append(f"version = {built.python}")
     if activate := scene.plan.activate.value:
         told += _lines(Path(activate).parent.parent / "pyvenv.cfg")
     versions = [match for text in told if (match := re.search(r"(?:python/|version\w*\s*=\s*)(\d+)\.(\d+)", text))]

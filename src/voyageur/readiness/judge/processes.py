@@ -16,19 +16,23 @@ from voyageur.readiness.libraries import (
     SELF_SPREADING_IMPORTS,
     SPREADING,
     SPREADING_IMPORTS,
+    WITHOUT_TF32,
 )
 from voyageur.readiness.model import Kind, Sighting
 from voyageur.readiness.scene import Scene
 from voyageur.rules.project import (
+    BATCH_OF_ONE,
     CORES_OF_THE_NODE,
     NO_GPU_LIBRARY,
     NO_WORKERS,
     SINGLE_PROCESS_LAUNCH,
+    SLOW_PRECISION,
     TOO_MANY_WORKERS,
     at,
 )
 
 _ENOUGH_FOR_WORKERS = 4
+_PRECISION_VARIABLES = {"NVIDIA_TF32_OVERRIDE", "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE"}
 
 
 def workers(scene: Scene) -> Iterator[Finding]:
@@ -57,6 +61,8 @@ def _count(scene: Scene, sighting: Sighting) -> int | None:
 def _cpus_of_a_process(scene: Scene) -> int:
     """A launcher on a node starts one process for each GPU, and they share the task's CPUs."""
     shape = scene.plan.shape
+    if shape.ranks.value > 1:
+        return shape.cpus_per_rank
     several = shape.gpus.value if _is_launched(scene) and shape.tasks_per_node.value == 1 else 1
     return max(1, shape.cpus_per_task.value // max(1, several))
 
@@ -89,7 +95,7 @@ def gpus(scene: Scene) -> Iterator[Finding]:
 
 def _alone(scene: Scene, file: str, count: int, level: Level) -> Iterator[Finding]:
     """No launcher in the command: then the program itself must use all of them, or each rank its own."""
-    signs, tasks = _signs(scene), scene.plan.shape.tasks
+    signs, tasks = _signs(scene), scene.plan.shape.nodes.value * scene.plan.shape.ranks.value
     by_itself = any(sign in SELF_SPREADING_IMPORTS or sign.startswith(SELF_SPREADING) for sign in signs)
     if by_itself or (signs and tasks > 1):
         return
@@ -101,6 +107,25 @@ def _alone(scene: Scene, file: str, count: int, level: Level) -> Iterator[Findin
     elif tasks > 1:
         what = f"{tasks} copies of {file} would each do the same work"
     yield at(level, SINGLE_PROCESS_LAUNCH).broken(what, fix=fix, file=file)
+
+
+def training(scene: Scene) -> Iterator[Finding]:
+    """How well a GPU is used by a program that trains with PyTorch; by what stands in its lines."""
+    trains = next(((module, seen) for module, seen in scene.seen(Kind.TRAINS)), None)
+    if not scene.plan.shape.gpus.value or trains is None or "torch" not in scene.imported:
+        return
+    for module, sighting in scene.seen(Kind.BATCH):
+        yield scene.finding(Level.HINT, BATCH_OF_ONE, module, sighting, "a DataLoader that is told no batch size")
+    chosen = next(scene.seen(Kind.PRECISION), None) or set(scene.spec.env.variables) & _PRECISION_VARIABLES
+    if not chosen and _may_have_tf32(scene):
+        what = "training in float32, and nothing chooses a faster precision"
+        yield scene.finding(Level.HINT, SLOW_PRECISION, *trains, what)
+
+
+def _may_have_tf32(scene: Scene) -> bool:
+    name = (scene.plan.shape.gpu.value or "").lower()
+    kinds = [name] if name else [gpu.name.lower() for one in scene.site.partitions for gpu in one.gpus]
+    return not kinds or any(not kind.startswith(WITHOUT_TF32) for kind in kinds)
 
 
 def _gpus(count: int) -> str:

@@ -19,7 +19,13 @@ from voyageur.runtime.staging import look as kinds
 from voyageur.runtime.staging.hold import Hold, hold_for
 from voyageur.runtime.staging.look import NotThere, look
 from voyageur.runtime.staging.mount import CannotMount, Mounted, tool_for
-from voyageur.runtime.staging.wanted import Wanted, in_words, plain_name, read_wanted, unpacked_name
+from voyageur.runtime.staging.wanted import (
+    Wanted,
+    in_words,
+    plain_name,
+    read_wanted,
+    unpacked_name,
+)
 
 _TABLE = ".voyageur.data-%s.json"
 
@@ -175,6 +181,15 @@ class Aboard:
         """Where the run's environment is on this node; empty when none travelled."""
         return next((self.path(one) for one in self.wanted if one.is_environment), "")
 
+    def folders(self) -> List[str]:
+        """All that a program needs to see of its datasets: where they are on this node, and where they came from."""
+        held = [self._holds[one.name].path for one in self.wanted if one.name in self._holds]
+        mounted = [self._mount_point(one) for one in self.wanted if one.stage == "mount"]
+        return [*held, *mounted, *(os.path.dirname(os.path.normpath(one.source)) for one in self._datasets())]
+
+    def _datasets(self) -> List[Wanted]:
+        return [one for one in self.wanted if one.is_dataset]
+
     def _file(self, one: Wanted) -> str:
         hold = self._holds.get(one.name)
         if hold is None or not hold.is_whole():
@@ -193,11 +208,10 @@ class Aboard:
 
     def variables(self) -> Dict[str, str]:
         """The table that `data.open` looks into, for this task."""
-        datasets = [one for one in self.wanted if not one.is_environment]
-        if not datasets:
+        if not self._datasets():
             return {}
         path = os.path.join(self.place, _TABLE % self.environment.get("SLURM_PROCID", "0"))
-        table = {"version": 1, "data": {one.name: self._entry(one) for one in datasets}}
+        table = {"version": 1, "data": {one.name: self._entry(one) for one in self._datasets()}}
         write_atomically(path, json.dumps(table).encode("ascii"))
         return {VARIABLE: path}
 

@@ -164,7 +164,7 @@ class Stage:
         archive = os.path.join(self.hold.partial, os.path.basename(found.path))
         try:
             if found.kind == kinds.SQUASHFS:
-                _unsquash(archive, target)
+                _unsquash(archive, target, '; `env.form = "tar"` needs neither' if self.one.is_environment else "")
             elif streams and self.one.is_environment:
                 unpack_own(Follower(arrival), target)
             elif streams:
@@ -194,10 +194,10 @@ def _catching(carrier: Carrier, arrival: Arrival, problems: List[BaseException])
         arrival.fail()
 
 
-def _unsquash(image: str, target: str) -> None:
+def _unsquash(image: str, target: str, otherwise: str) -> None:
     tool = shutil.which("unsquashfs")
     if not tool:
-        raise Failed("a squashfs image is unpacked by `unsquashfs`, and this node has none")
+        raise Failed("this node has no program that mounts a squashfs image, and no `unsquashfs`%s" % otherwise)
     answer = subprocess.run([tool, "-no-progress", "-dest", target, image], capture_output=True, text=True, check=False)
     if answer.returncode != 0:
         raise Failed("unsquashfs: %s" % answer.stderr.strip())

@@ -9,6 +9,7 @@ from typing import Dict, List, Mapping, NamedTuple
 
 VARIABLE = "VOY_STAGE"
 ENVIRONMENT = "environment"
+IMAGE = "container image"  # the name of the one that the program runs in; no dataset's name has a space
 AT = "VOY_STAGE_AT"  # PORT:SECRET of the switchboard, where the run has several nodes
 
 
@@ -28,8 +29,12 @@ class Wanted(NamedTuple):
         """Behind the words that say how it is damaged or gone."""
         return "; `voy env build --again` makes it anew" if self.is_environment else ""
 
+    @property
+    def is_dataset(self) -> bool:
+        return self.name not in (ENVIRONMENT, IMAGE)
+
     def __str__(self) -> str:
-        return "the environment" if self.is_environment else "dataset %s" % self.name
+        return "dataset %s" % self.name if self.is_dataset else "the %s" % self.name
 
     def as_json(self) -> Dict[str, str]:
         facts = (("from", self.source), ("stage", self.stage), ("at", self.at), ("digest", self.digest))

@@ -6,6 +6,7 @@
 #SBATCH --partition=rtx                       # the first partition that has what is asked for; the default one has not
 export OMP_NUM_THREADS=4                      # one thread for each core of a task
 export VOY_TASKS_ARE=nodes                    # what srun starts
+export VOY_LEAVE_OUT=0                        # frontera wants no job to name nodes
 export VOY_TMP_BASE="/tmp"                    # where frontera has node-local disks; it sets no SLURM_TMPDIR
 export VOY_PYTHON
 exec "$VOY_PYTHON" -I "$VOY_RUN_DIR/runtime.pyz" supervise-tasks -- srun --nodes=2 --ntasks=2 --ntasks-per-node=1 --cpus-per-task=4 --kill-on-bad-exit=1 --label "$VOY_PYTHON" -I "$VOY_RUN_DIR/runtime.pyz" task -- "${command[@]}"

@@ -1,0 +1,43 @@
+"""Which rank called MPI_Abort? Every MPI says it, and its lines carry the rank; nobody else lives to tell."""
+
+import os
+import re
+from typing import Any, Dict, List, Mapping
+
+PROBLEM = "it called MPI_Abort"
+_READ = 1 << 20  # bytes at the log's end
+_LAST = 12
+# MPICH and all that come of it, then Open MPI, whose mpirun says it without a rank in front.
+_SAID = (
+    re.compile(rb"^ *(\d+): .*application called MPI_Abort", re.MULTILINE),
+    re.compile(rb"MPI_ABORT was invoked on rank (\d+)"),
+)
+
+
+def size_of(log: str) -> int:
+    try:
+        return os.stat(log).st_size
+    except OSError:
+        return 0
+
+
+def find(log: str, begin: int, environment: Mapping[str, str]) -> Dict[str, Any]:
+    """The rank, its node and its last lines, of what was written since `begin`; nothing if none has said it."""
+    try:
+        with open(log, "rb") as file:
+            file.seek(max(begin, size_of(log) - _READ))
+            text = file.read()
+    except OSError:
+        return {}
+    found = next((match for match in (pattern.search(text) for pattern in _SAID) if match), None)
+    if found is None:
+        return {}
+    rank = int(found.group(1))
+    nodes = environment.get("VOY_NODE_NAMES", "").split(",")
+    place = rank // max(1, int(environment.get("VOY_RANKS", "1")))
+    return {"rank": rank, "node": nodes[min(place, len(nodes) - 1)], "last": _lines_of(rank, text)}
+
+
+def _lines_of(rank: int, text: bytes) -> List[str]:
+    lines = re.findall(rb"^ *%d: (.*)$" % rank, text, re.MULTILINE)
+    return [line.decode("utf-8", "replace")[:300] for line in lines[-_LAST:]]
