@@ -93,6 +93,21 @@ def test_an_image_is_the_same_tree(quick: WorkBench, tmp_path: Path) -> None:
     assert said(tmp_path / "out" / "bin" / "say-alpha") == f"2.0 {tmp_path}/out"
 
 
+def test_where_no_image_can_be_mounted_it_is_a_tar(quick: WorkBench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program that mounts is there, and does not know how to read this image."""
+    tools = quick.root / "tools"
+    tools.mkdir()
+    (tools / "squashfuse").write_text("#!/bin/sh\nexit 1\n")
+    (tools / "squashfuse").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tools}:{os.environ['PATH']}")
+    if not os.path.exists("/dev/fuse"):
+        pytest.skip("nothing can be mounted here at all")
+    built = stocked(quick).make(quick.wants("alpha"), form="auto")
+    assert built.archive.endswith(".tar")
+    assert any("cannot be mounted here" in line for line in quick.said)
+    assert len(quick.left()) == 3
+
+
 def test_what_does_not_import_is_named_and_not_kept(quick: WorkBench) -> None:
     make_wheel(quick.wheels, "broken", code="import there_is_no_such_module\n")
     with pytest.raises(RunError) as error:

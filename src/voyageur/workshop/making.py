@@ -19,7 +19,7 @@ from voyageur.env.wheel import Target
 from voyageur.errors import RunError, SpecError
 from voyageur.runtime.staging.sums import SUFFIX, write_sums
 from voyageur.units import Size
-from voyageur.workshop.archiving import Contents, archive, contents_of, form_for, move_beside
+from voyageur.workshop.archiving import Contents, archive, can_be_mounted, contents_of, form_for, move_beside
 from voyageur.workshop.claim import Claim, held
 from voyageur.workshop.gathering import Shelf, gather, volume_of
 from voyageur.workshop.installing import compile_all, install, lay_out, names_of_place, set_free
@@ -228,8 +228,15 @@ def check_room(folder: Path, files: int, size: int) -> None:
 def _put_away(order: Order, standing: Standing, made: Path, claim: Claim, log: _Log) -> Built:
     form = form_for(order.form)
     contents = contents_of(made)
-    packed = Path(order.folder) / f"{_MAKING}{order.key}.{form.value}"
+    folder = Path(order.folder)
+    packed = folder / f"{_MAKING}{order.key}.{form.value}"
     archive(made, form, packed)
+    if form is Form.IMAGE and order.form == "auto" and not can_be_mounted(packed, made.parent / "mounted"):
+        log.step("an image that is made here cannot be mounted here, so it becomes a tar")
+        packed.unlink()
+        form = Form.TAR
+        packed = folder / f"{_MAKING}{order.key}.{form.value}"
+        archive(made, form, packed)
     return _publish(order, standing, packed, form, contents, claim, log)
 
 
