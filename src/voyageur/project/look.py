@@ -15,6 +15,7 @@ from voyageur.project.program import Program, find_program, remarks_on
 from voyageur.project.recognise import recognise_program
 
 _PACKAGE_FILES = ("requirements.txt", "uv.lock", "poetry.lock", "Pipfile", "pyproject.toml", "setup.py")
+_IMAGES = (".sif", ".sqsh", ".sqfs", ".squashfs")
 _CONDA_FILES = ("environment.yml", "environment.yaml", "conda.yml")
 
 
@@ -32,6 +33,7 @@ def look(root: Path, environment: Mapping[str, str], *, has_gpus: bool, has_slur
             *_from_libraries(libraries, has_gpus),
             *_launch(tree, program, libraries),
             *_from_data(root),
+            *_image(root),
         ]
     )
     return Found(
@@ -79,6 +81,13 @@ def _from_data(root: Path) -> Iterator[Clue]:
     if heavy:
         because = "; ".join(f"{item.name}: {item.because}" for item in heavy) + "; name them by their whole path"
         yield Clue(key="snapshot.exclude", value=[item.name for item in heavy], because=because)
+
+
+def _image(root: Path) -> Iterator[Clue]:
+    """As a comment: a project may have a virtual environment as well, and a run has one of them."""
+    found = sorted(path.name for path in root.iterdir() if path.name.endswith(_IMAGES) and path.is_file())
+    if len(found) == 1:
+        yield Clue(key="env.image", value=found[0], because="the only container image in this folder", sure=False)
 
 
 def _packages(tree: Tree) -> Iterator[str]:
