@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from tests.containers import rootfs
 from tests.place import Place
 
+EXAMPLE = Path(__file__).parents[2] / "examples" / "container"
 # Each rank writes down what it sees; when all have, rank 1 fails.
 RANKS = """
 import glob, json, os, socket, sys, time
@@ -125,3 +127,11 @@ def sleepers() -> list[str]:
         except OSError:
             continue
     return found
+
+
+def test_the_example_with_an_image_of_ones_own(local: Place) -> None:
+    """Nothing is said of a runtime: the one on this machine that takes such an image is found."""
+    shutil.copytree(EXAMPLE, local.project, dirs_exist_ok=True)
+    answer = local.voy("run", "-s", str(rootfs.squashfs()))
+    assert answer.stdout.count("of 4 on local") == 4, answer.stdout + answer.stderr
+    assert len(list(local.scratch.glob("project/container/checkpoints/rank-*.txt"))) == 4

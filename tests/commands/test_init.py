@@ -347,3 +347,12 @@ def test_an_older_text_file_with_several_commands_is_only_shown(project: Project
     project.write("experiment_configurations.txt", "# two\npython a.py\npython b.py\n")
     assert "command" not in project.spec().given
     assert re.search(r'^# command = "python a.py" +# .*several commands, this is the first$', project.text(), re.M)
+
+
+def test_the_only_image_of_a_container_is_proposed(project: Project) -> None:
+    project.write("train.py", "print()")
+    project.write("image.sif", "")
+    project.init()
+    line = next(line for line in (project.folder / "voyageur.toml").read_text().splitlines() if "image.sif" in line)
+    assert line.startswith('# image = "image.sif"')
+    assert "the only container image in this folder" in line

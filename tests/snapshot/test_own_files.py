@@ -67,3 +67,19 @@ def test_runs_do_not_travel_although_a_pattern_fits_them(tmp_path: Path) -> None
     found = gather(tmp_path, Snapshot(include=("*.json",))).selection
     assert found.files == ("settings.json", "train.py")
     assert [(item.name, item.because) for item in found.left_out] == [("old/hpc_outputs/", "a run's own files")]
+
+
+@pytest.mark.parametrize("has_git", [True, False])
+@pytest.mark.parametrize("image", ["image", "image.sqsh"])
+def test_a_containers_image_in_the_project_is_no_code(local: Place, image: str, has_git: bool) -> None:
+    local.write("train.py", "print()")
+    if image == "image":
+        local.write("image/bin/sh", "")
+    else:
+        local.write(image, "hsqs".ljust(96, "\0"))
+    if has_git:
+        git(local.project, "init", "-q")
+    local.write("voyageur.toml", f'[env]\nimage = "{image}"\nruntime = "charliecloud"\n')
+    listed = local.voy("plan", "--files", *TRAIN).stdout
+    assert listed.startswith("2 files travel"), listed
+    assert "the container's image: it comes to the nodes by itself" in listed

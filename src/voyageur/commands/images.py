@@ -46,7 +46,7 @@ def see_image(spec: Spec, site: Site, around: Surroundings, scratch: Path, may_b
     path = _found(spec, scratch)
     image = image_named(spec.env.image, is_folder=bool(path and path.is_dir()), is_file=bool(path and path.is_file()))
     if not image.is_path or (path is None and not session.is_here(site)):
-        return _by_name(spec, site, around, image, may_bring)
+        return _by_name(spec, site, around, image, scratch, may_bring)
     if path is None:
         raise _missing(spec, scratch)
     return _at(path, image, site)
@@ -169,15 +169,19 @@ def _read_table(path: Path) -> dict[str, list[object]]:
 # ── a name ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _by_name(spec: Spec, site: Site, around: Surroundings, image: Image, may_bring: bool) -> SeenImage:
+def _by_name(spec: Spec, site: Site, around: Surroundings, image: Image, scratch: Path, may_bring: bool) -> SeenImage:
     chosen = chosen_runtime(spec, site, image, around.container_programs)
     runtime, here = chosen.runtime, session.is_here(site)
     if image.kind == REGISTRY and image.kind in runtime.takes and runtime.pull(chosen.program, image, ""):
         store = Store(Path(around.scratch) / STORE, runtime, chosen.program, site)
         return store.image(image, may_bring and here)
+    if image.is_path:
+        return SeenImage(path=os.path.normpath(_places(spec, scratch)[-1]), kind=image.kind)
     if here and image.kind in runtime.takes:
         _check_present(runtime, chosen.program, image)
-    return SeenImage(path=image.said, kind=image.kind, digest=image.digest)
+    fetch = "" if here else runtime.fetch(chosen.program, image)
+    note = f"{site.name} must have the image {image.said}: `{fetch}` there brings it" if fetch else ""
+    return SeenImage(path=image.said, kind=image.kind, digest=image.digest, note=note)
 
 
 def _check_present(runtime: ContainerRuntime, program: str, image: Image) -> None:

@@ -165,7 +165,13 @@ def folder_typed_in() -> Path:
 
 def _own_files(spec: Spec, around: Surroundings, identity: Identity) -> OwnFiles:
     folders = folders_for(spec, around, identity)
-    return own_files(spec.project.root, scratch=PurePosixPath(around.scratch), project_scratch=folders.scratch)
+    image = os.path.realpath(around.image.path) if around.image and os.path.isabs(around.image.path) else ""
+    return own_files(
+        spec.project.root,
+        scratch=PurePosixPath(around.scratch),
+        project_scratch=folders.scratch,
+        image=image,
+    )
 
 
 def surroundings(spec: Spec, site: Site) -> Surroundings:

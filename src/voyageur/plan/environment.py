@@ -37,7 +37,7 @@ def decide_modules(spec: Spec, site: Site, container: Container | None = None) -
     has = module and any(_stem(name) == _stem(module) for name in asked.value)
     if container is None or not module or has or container.in_step or "/" in (spec.env.runtime or ""):
         return asked
-    because = f"{module} brings {container.runtime.value}"
+    because = f"{module} is for the container"
     return Choice(value=(*asked.value, module), because=f"{asked.because}; {because}" if asked.value else because)
 
 

@@ -27,6 +27,7 @@ _PACKAGE_FILES = (
     "environment.yaml",
 )
 _OTHER_FILES = ("setup.py", "conda.yml")
+_IMAGES = (".sif", ".sqsh", ".sqfs", ".squashfs")
 
 
 def look(root: Path, environment: Mapping[str, str], *, has_gpus: bool, has_slurm: bool) -> Found:
@@ -44,6 +45,7 @@ def look(root: Path, environment: Mapping[str, str], *, has_gpus: bool, has_slur
             *_launch(tree, program, libraries),
             *_environment(tree),
             *_from_data(root),
+            *_image(root),
         ]
     )
     return Found(
@@ -91,6 +93,13 @@ def _from_data(root: Path) -> Iterator[Clue]:
     if heavy:
         because = "; ".join(f"{item.name}: {item.because}" for item in heavy) + "; name them by their whole path"
         yield Clue(key="snapshot.exclude", value=[item.name for item in heavy], because=because)
+
+
+def _image(root: Path) -> Iterator[Clue]:
+    """As a comment: a project may have a virtual environment as well, and a run has one of them."""
+    found = sorted(path.name for path in root.iterdir() if path.name.endswith(_IMAGES) and path.is_file())
+    if len(found) == 1:
+        yield Clue(key="env.image", value=found[0], because="the only container image in this folder", sure=False)
 
 
 def _package_files(tree: Tree) -> list[str]:

@@ -10,19 +10,26 @@ from msgspec import Struct
 from voyageur.runtime.folder import RUNS
 
 BECAUSE = "a run's own files"
+OF_IMAGE = "the container's image: it comes to the nodes by itself"
 _CHECKPOINTS = "checkpoints"
 _PROGRAMS = (".py", ".sh", ".jl", ".R")
 
 
 class OwnFiles(Struct, frozen=True, kw_only=True):
-    """`folders` lie below the project; `among_code`: the project's folder on scratch is the project itself."""
+    """`folders` lie below the project; `among_code`: the project's folder on scratch is the project itself.
+
+    `image` is the container's, a file or a folder, where it lies in the project.
+    """
 
     folders: tuple[str, ...] = ()
+    image: str | None = None
     among_code: bool = False
 
     def folder_of(self, name: str) -> str | None:
-        """The folder of runs that a file or folder lies in, or is."""
+        """The folder of runs that a file or folder lies in, or is; or the image."""
         parts = name.split("/")
+        if self.image and f"{name}/".startswith(f"{self.image}/"):
+            return self.image
         if RUNS in parts:
             return "/".join(parts[: parts.index(RUNS) + 1])
         return next((folder for folder in self.folders if f"{name}/".startswith(f"{folder}/")), None)
@@ -34,9 +41,10 @@ class OwnFiles(Struct, frozen=True, kw_only=True):
         return "/".join(parts[:2]) if is_one and not name.endswith(_PROGRAMS) else None
 
 
-def own_files(root: Path, *, scratch: PurePath, project_scratch: PurePath) -> OwnFiles:
+def own_files(root: Path, *, scratch: PurePath, project_scratch: PurePath, image: str = "") -> OwnFiles:
     """Links are followed first: `~/scratch` is one on most clusters."""
     top = os.path.realpath(root)
     places = [os.path.realpath(place) for place in (scratch, project_scratch)]
     inside = [os.path.relpath(place, top) for place in places if place.startswith(f"{top}/")]
-    return OwnFiles(folders=tuple(inside), among_code=places[1] == top)
+    own_image = os.path.relpath(image, top) if image.startswith(f"{top}/") else None
+    return OwnFiles(folders=tuple(inside), among_code=places[1] == top, image=own_image)

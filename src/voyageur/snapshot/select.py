@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from voyageur.errors import SpecError
 from voyageur.snapshot.git import has_repository, list_files
-from voyageur.snapshot.own import BECAUSE, OwnFiles
+from voyageur.snapshot.own import BECAUSE, OF_IMAGE, OwnFiles
 from voyageur.snapshot.patterns import matches, plain, useless
 from voyageur.snapshot.secrets import looks_secret
 from voyageur.spec import Snapshot
@@ -58,6 +58,9 @@ DATA = (
     ".tfrecords",
     ".mdb",
     ".sif",
+    ".sqsh",
+    ".sqfs",
+    ".squashfs",
     ".img",
     ".mp4",
     ".avi",
@@ -136,6 +139,8 @@ class _Search:
     def why_not(self, name: str, wish: Snapshot, is_tracked: bool) -> tuple[str, str] | None:
         """What is left out (the file, or the whole folder that it lies in), and why."""
         if folder := self.own.folder_of(name):
+            if folder == self.own.image:
+                return name if name == folder else f"{folder}/", OF_IMAGE
             return f"{folder}/", BECAUSE
         if matches(name, wish.include):
             return None
