@@ -129,6 +129,35 @@ def test_a_rank_that_is_killed_while_the_others_wait_for_it_ends_them(
     assert time.monotonic() - started < 90
 
 
+LOSES = """
+import os, threading, time
+from dask.distributed import Client
+
+def node(): return os.environ["SLURMD_NODENAME"]
+def die(): threading.Timer(0.5, os.kill, (os.getppid(), 9)).start()
+
+if __name__ == "__main__":
+    client = Client()
+    client.wait_for_workers(2, timeout=60)
+    (other,) = [address for address, name in client.run(node).items() if name != node()]
+    client.run(die, workers=[other])
+    while len(client.scheduler_info()["workers"]) > 1: time.sleep(0.1)
+    print("without it", client.submit(sum, range(5)).result(), flush=True)
+"""
+
+
+def test_a_worker_that_is_lost_is_told_and_the_command_goes_on(kind: str, request: pytest.FixtureRequest) -> None:
+    chosen("dask", kind)
+    place = prepared(place_of(kind, request), "dask")
+    place.write("loses.py", LOSES)
+    ended = place.finish("--", "python", "loses.py")
+    assert ended["state"] == "done" and "without it 10" in place.log(ended["run"])
+    (met,) = [event for event in ended["events"] if event["event"] == "ranks meet"]
+    lost = [event["node"] for event in ended["events"] if event["event"] == "worker lost"]
+    assert lost == [met["nodes"][1]]
+    assert place.node_folders() == []
+
+
 @pytest.mark.parametrize("rank", [1, 2])
 def test_the_rank_that_aborts_mpi_is_named(rank: int, kind: str, request: pytest.FixtureRequest) -> None:
     chosen("mpi", kind)

@@ -20,6 +20,7 @@ from voyageur.runtime.node_folder import remove_tree
 TOOL = "nvidia-cuda-mps-control"
 _PIPES, _LOGS = "CUDA_MPS_PIPE_DIRECTORY", "CUDA_MPS_LOG_DIRECTORY"
 _MEETING_PLACE = ".voyageur.mps"
+_SAID = "said"
 _NAME = "nvidia-cuda-mps"  # the kernel keeps 15 letters of a process's name
 _PATIENCE = 20.0
 _ANSWER_SECONDS = 10.0
@@ -68,7 +69,8 @@ class Mps:
         near = len(self._tmp) < _LONGEST
         place = tempfile.mkdtemp(prefix=".mps-", dir=self._tmp if near else "/tmp")  # noqa: S108 - it is private
         self._environment.update({_PIPES: place, _LOGS: place})
-        self._control = self._run(["-f"], start_new_session=True)
+        with open(os.path.join(place, _SAID), "wb") as said:
+            self._control = self._run(["-f"], start_new_session=True, output=said.fileno())
         deadline = time.monotonic() + _PATIENCE
         while not self._answers(place):
             if self._control.poll() is not None or time.monotonic() > deadline:
@@ -78,13 +80,15 @@ class Mps:
             time.sleep(0.05)
         return place
 
-    def _run(self, arguments: List[str], start_new_session: bool = False) -> "subprocess.Popen[bytes]":
+    def _run(
+        self, arguments: List[str], start_new_session: bool = False, output: int = subprocess.DEVNULL
+    ) -> "subprocess.Popen[bytes]":
         return subprocess.Popen(
             [TOOL, *arguments],
             env=self._environment,
             stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
             start_new_session=start_new_session,
             preexec_fn=processes.at_parents_death(signal.SIGKILL),
         )
@@ -169,8 +173,10 @@ def _hold(path: str) -> int:
 
 
 def _last_words(place: str) -> str:
-    with contextlib.suppress(OSError, IndexError), open(os.path.join(place, "control.log")) as file:
-        return ": " + file.read().strip().splitlines()[-1]
+    """In the foreground it may speak to its terminal, or write its log, or both."""
+    for name in ("control.log", _SAID):
+        with contextlib.suppress(OSError, IndexError), open(os.path.join(place, name), errors="replace") as file:
+            return ": " + file.read().strip().splitlines()[-1]
     return ""
 
 
