@@ -45,6 +45,7 @@ def test_what_is_wrong_on_a_node_is_told() -> None:
     [
         ("echo 'GPU 0: x'; echo 'GPU 1: x'", ""),
         ("echo 'GPU 0: x'", "1 of 2 GPUs are there"),
+        ("echo 'GPU 0: x'; echo '  MIG 1g.5gb Device 0: y'; echo '  MIG 1g.5gb Device 1: z'", ""),
         ("echo 'No devices were found'; exit 6", "0 of 2 GPUs are there: No devices were found"),
     ],
 )
