@@ -1,7 +1,7 @@
 """Draw a run that survived three deaths: `PYTHONPATH=. python docs/pictures/three_deaths.py OUT.svg`.
 
-It is really run, on a test cluster of kind P: its node dies, a job of a higher partition pushes it out without grace,
-and it is put back into the queue while its newest checkpoint is damaged.
+It is really run, on a test cluster of kind P: a job of a higher partition pushes it out without grace, it is put back
+into the queue while its newest checkpoint is damaged, and its node dies.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def main(target: str) -> None:
         place = Place(Path(tempfile.mkdtemp(prefix="story-", dir=bed.shared)), bed)
         trainer.prepare(place, chain=8, warn="60s")
         run = place.submit("-t", "10m", *trainer.command(_STEPS, 0.2, 10))
-        for number, death in enumerate((_lose_node, push_out, _damage_and_requeue), 1):
+        for number, death in enumerate((push_out, _damage_and_requeue, _lose_node), 1):
             place.until(lambda: len(trainer.begins(place.log(run))) == number, 150)  # noqa: B023 - asked at once
             place.until_logged(run, f"step {trainer.begins(place.log(run))[-1] + 87}/", 90)
             death(place, run)

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
+import signal
 
 import pytest
 
@@ -34,14 +36,14 @@ def events(place: Place, run: str, name: str) -> list[dict[str, object]]:
 def test_a_chain_goes_on_where_the_piece_before_it_ended_and_ends_when_all_is_done(place: Place) -> None:
     time, warn = piece(place)
     trainer.prepare(place, warn=warn, chain=10, keep=2)
-    steps = 3 * STEPS if place.bed else STEPS
+    steps = {"S": 3, "P": 6}[place.bed.kind] * STEPS if place.bed else STEPS
     run = place.submit("-t", time, *trainer.command(steps))
     ended = place.wait(run, code=0)
     log = place.log(run)
     assert ended["state"] == "done", log
     assert trainer.result(steps) in log
     assert trainer.lost(log) == 0, log
-    assert ended["attempt"] == len(trainer.begins(log)) >= 2
+    assert ended["attempt"] == len(trainer.begins(log)) >= (3 if place.bed and place.bed.kind == "P" else 2)
     assert len(list(place.scratch.glob("project/train/checkpoints/step-*"))) <= 3
     if place.bed:
         place.until(lambda: queued(place, run) == [], 20)
@@ -245,3 +247,46 @@ def test_words_of_the_command_are_filled_in_only_when_there_is_a_checkpoint(loca
     assert f"argv ['--lr', '1', '--load', {expected!r}, '--strict']" in local.log(second)
     third = local.finish("--", "python", "say.py", "{resume}", "--lr", "{latest}")["run"]
     assert f"argv ['--load', {expected!r}, '--strict', '--lr', {expected!r}]" in local.log(third)
+
+
+TRACKED = """\
+import csv, os, sys, time
+from voyageur import job
+
+folder, path = sys.argv[1], job.checkpoint.latest()
+done = int(open(path).read()) if path else 0
+os.makedirs(folder, exist_ok=True)
+print("tracked as", os.environ["WANDB_RUN_ID"], os.environ["WANDB_RESUME"], folder, flush=True)
+table = os.path.join(folder, "loss.csv")
+rows = list(csv.DictReader(open(table))) if os.path.exists(table) else []
+with open(table, "w", newline="") as file:  # what a killed attempt had written behind its checkpoint is computed again
+    writer = csv.DictWriter(file, ["step", "attempt"])
+    writer.writeheader()
+    writer.writerows(row for row in rows if int(row["step"]) <= done)
+    while done < 60 and not job.should_stop():
+        time.sleep(0.1)
+        done += 1
+        writer.writerow({"step": done, "attempt": job.attempt})
+        file.flush()
+        if done % 10 == 0:
+            with job.checkpoint.writing("step-%d.txt" % done) as saved:
+                saved.write(str(done).encode())
+    with job.checkpoint.writing("step-%d.txt" % done) as saved:
+        saved.write(str(done).encode())
+"""
+
+
+def test_all_attempts_share_their_tracker_their_folder_and_their_table(local: Place) -> None:
+    """The recipe of docs/long-runs.md: one piece is cut, one is killed behind its checkpoint."""
+    trainer.write_spec(local, "", pattern="step-*.txt", warn="3s", chain=6)
+    local.write("train.py", TRACKED)
+    run = local.submit("-t", "6s", "--", "python", "train.py", "{scratch}/{run}/tracked")
+    local.until(lambda: local.log(run).count("tracked as") == 2)
+    table = next(local.scratch.glob("*/")) / run / "tracked" / "loss.csv"
+    local.until(lambda: len([line for line in table.read_text().splitlines() if line.endswith(",2")]) > 3, 10)
+    os.kill(json.loads(next(local.folder(run).glob("attempt-*.json")).read_text())["pid"], signal.SIGKILL)
+    assert local.wait(run, code=0)["attempt"] >= 3
+    assert len({line for line in local.log(run).splitlines() if line.startswith("tracked as")}) == 1
+    rows = [line.split(",") for line in table.read_text().splitlines()[1:]]
+    assert [int(step) for step, _ in rows] == list(range(1, 61))
+    assert {attempt for _, attempt in rows} >= {"1", "3"}

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from tests.record.folders import make_run
 from voyageur.record import Run, State, Verdict, load
 from voyageur.record.attempts import forecast
-from voyageur.show.timeline import progress_line, unit_of
+from voyageur.show.timeline import progress_line, timeline, unit_of
 
 NOW = time.time()
 HOUR = 3600.0
@@ -81,3 +81,12 @@ def test_where_only_checkpoints_tell_nothing_is_said_of_what_was_lost(tmp_path: 
 )
 def test_what_a_pattern_counts(pattern: str, unit: str) -> None:
     assert unit_of(pattern) == unit
+
+
+def test_the_line_of_time_says_of_each_attempt_how_it_ended(tmp_path: Path) -> None:
+    progress = {"first": 1, "done": 37, "total": 90, "per_unit": 720.0, "step": 1}
+    run = long_run(tmp_path, {"end": "stopped", "progress": progress}, {}, {})
+    rows = timeline(run).splitlines()
+    assert [row.rpartition(", ")[2] for row in rows[:3]] == ["stopped", "no end written", "goes on"]
+    run.note("verdict", state="lost")
+    assert timeline(load(run.folder)).splitlines()[2].endswith("no end written")

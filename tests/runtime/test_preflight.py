@@ -95,6 +95,7 @@ def test_names_that_do_not_resolve_are_told() -> None:
     [
         ("echo 'GPU 0: x'; echo 'GPU 1: x'", ""),
         ("echo 'GPU 0: x'", "1 of 2 GPUs are there"),
+        ("echo 'GPU 0: x'; echo '  MIG 1g.5gb Device 0: y'; echo '  MIG 1g.5gb Device 1: z'", ""),
         ("echo 'No devices were found'; exit 6", "0 of 2 GPUs are there: No devices were found"),
         (
             "[ $1 = -L ] && { echo 'GPU 0: x'; echo 'GPU 1: x'; } || { echo '0, 0, No, No'; echo '1, 3, Yes, No'; }",

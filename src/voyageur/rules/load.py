@@ -106,8 +106,10 @@ def many_submits(case: Case) -> Iterator[Finding]:
 def short_tasks(case: Case) -> Iterator[Finding]:
     time, useful = case.plan.shape.time.value, case.site.times.useful or Duration(3600)
     if is_cluster(case) and array_tasks(case) > 1 and time < useful:
-        what = f"{array_tasks(case)} tasks of {time}; a job should take {useful} or more"
-        yield SHORT_TASKS.broken(what, source=case.site.times.source)
+        pieces = case.plan.chain is not None
+        what = f"{array_tasks(case)} {'pieces' if pieces else 'tasks'} of {time}; a job should take {useful} or more"
+        fix = "cut the run into longer pieces: `--chain auto`" if pieces else None
+        yield SHORT_TASKS.broken(what, fix=fix, source=case.site.times.source)
 
 
 _QUESTIONS = ("squeue", "sq", "sinfo", "sacct")

@@ -12,7 +12,7 @@ from voyageur.runtime.slurm import Slurm
 
 _MOST = 16  # so many names go to Slurm, the newest ones
 _SECONDS = 20.0
-_SICK = ("down", "fail", "failing", "drained", "draining", "error", "unknown")
+_SICK = ("down", "fail", "failing", "drained", "draining", "error")
 
 
 class Elsewhere:
@@ -20,7 +20,10 @@ class Elsewhere:
         self.ledger = ledger
         self.slurm = slurm
         self.job_name = environment.get("SLURM_JOB_NAME", "")
-        self.may = environment.get("VOY_LEAVE_OUT") != "0" and "VOY_LOCAL_TOOLS" not in environment
+        self.partition = environment.get("SLURM_JOB_PARTITION", "")
+        self.nodes = int(environment.get("SLURM_JOB_NUM_NODES") or 1)
+        self.is_slurm = "VOY_LOCAL_TOOLS" not in environment
+        self.may = self.is_slurm and environment.get("VOY_LEAVE_OUT") != "0"
 
     def known(self) -> List[str]:
         events = files.read_events(self.ledger.folder)
@@ -34,13 +37,23 @@ class Elsewhere:
 
     def leave_out(self, bad: Mapping[str, str]) -> None:
         """From now on, and by what waits in the queue already."""
-        known = self.known()
-        for node, because in bad.items():
-            if node not in known:
-                self.ledger.note("node left out", node=node, because=because)
-                self.ledger.say("node %s is left out from now on: %s" % (node, because))
+        new = [node for node in bad if node not in self.known()]
+        if not new:
+            return
+        if not self._enough_without(new):
+            self.ledger.say("without %s too few nodes would be left, so what follows may get it again" % ", ".join(new))
+            return
+        for node in new:
+            self.ledger.note("node left out", node=node, because=bad[node])
+            self.ledger.say("node %s is left out from now on: %s" % (node, bad[node]))
         for job in self._waiting():
             self.change(job)
+
+    def _enough_without(self, new: List[str]) -> bool:
+        """A job that no node is left for would wait for ever. Where Slurm does not say, none is left out."""
+        ask = ["sinfo", "--noheader", "--Node", "--partition=" + self.partition, "--format=%N"]
+        there = set((self.slurm.run(ask, patience=_SECONDS) or "").split())
+        return len(there - set(new) - set(self.known())) >= self.nodes
 
     def change(self, job: str) -> None:
         """Slurm takes this from a job's owner while the job waits (`update_job`, 22.05)."""
@@ -56,11 +69,12 @@ class Elsewhere:
 
     def _waiting(self) -> List[str]:
         """`7_[3-8%1]` is what squeue calls the tasks that wait, and scontrol wants it without the limit."""
-        if not self.may or self.ledger.token not in self.job_name:
+        if not self.is_slurm or self.ledger.token not in self.job_name:
             return []
         ask = ["squeue", "--noheader", "--states=PENDING", "--name=" + self.job_name, "--format=%i"]
         answer = self.slurm.run(ask, patience=_SECONDS) or ""
-        return sorted((re.sub(r"%\d+", "", word) for word in answer.split()), key=lambda word: int(word.split("_")[0]))
+        found = [re.sub(r"%\d+", "", word) for word in answer.split() if word[0].isdigit()]
+        return sorted(found, key=lambda word: int(re.findall(r"\d+", word)[0]))
 
     def sick_of(self, nodes: str) -> Dict[str, str]:
         """Of these nodes, those that Slurm itself holds to be down, each with its reason."""

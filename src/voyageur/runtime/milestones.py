@@ -2,6 +2,7 @@
 
 import os
 import threading
+import time
 from fnmatch import fnmatch
 from typing import Dict, List, Optional, Sequence, Tuple
 
@@ -11,6 +12,8 @@ from voyageur.runtime import resume, retention, story
 from voyageur.runtime.ledger import Ledger
 from voyageur.runtime.progress import Facts, Progress
 
+_SELDOM = 60.0  # seconds; a folder of checkpoints may hold many thousands of files
+
 
 class Milestones:
     def __init__(self, environment: Dict[str, str], ledger: Ledger) -> None:
@@ -18,6 +21,8 @@ class Milestones:
         self.ledger = ledger
         self.folder = environment.get("VOY_CHECKPOINTS", "")
         self.progress = Progress(os.path.join(ledger.folder, files.LOG), environment.get("VOY_PROGRESS", ""))
+        self._told: Facts = {}
+        self._told_at = 0.0
         self.keep = int(environment.get("VOY_KEEP") or 0)
         self.began_from: Optional[resume.Mark] = None
         self._tidying: Optional[threading.Thread] = None
@@ -50,6 +55,7 @@ class Milestones:
 
     def look(self, at_end: bool = False) -> None:
         self.progress.read(at_end)
+        self._told_at = 0.0 if at_end else self._told_at
         if self.keep and at_end:
             self._tidy()
         elif self.keep and (self._tidying is None or not self._tidying.is_alive()):
@@ -63,8 +69,11 @@ class Milestones:
 
     def _by_checkpoints(self) -> Facts:
         pattern = self.environment.get("VOY_CHECKPOINT_PATTERN", "")
-        if not pattern:
-            return {}
+        if pattern and time.time() - self._told_at > _SELDOM:
+            self._told, self._told_at = self._read_numbers(pattern), time.time()
+        return self._told
+
+    def _read_numbers(self, pattern: str) -> Facts:
         found = saved.newest_first(self.folder, pattern)
         own = [one for one in found if one.written >= self.ledger.started and saved.numbers_in(one.name)]
         return by_numbers([(saved.numbers_in(one.name), one.written) for one in reversed(own)])

@@ -91,7 +91,8 @@ def _gpus(wanted: int) -> str:
     except (OSError, subprocess.TimeoutExpired):
         return "nvidia-smi does not answer"
     lines = answer.stdout.decode("utf-8", "replace").splitlines()
-    seen = sum(line.startswith("GPU ") for line in lines)
+    slices = sum(line.startswith("  MIG ") for line in lines)
+    seen = slices or sum(line.startswith("GPU ") for line in lines)
     if answer.returncode or seen < wanted:
         return "%d of %d GPUs are there%s" % (seen, wanted, ": %s" % lines[-1] if answer.returncode and lines else "")
     return ""

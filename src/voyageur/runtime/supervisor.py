@@ -361,6 +361,7 @@ class Supervisor:
             self.ledger.say(self.next.because)
         else:
             self.ledger.finish("failed", 1, self.usage.facts(), problem=_of_nodes(bad))
+            self.chain.end_rest()
         return 1
 
     def _fail(self, problem: str, code: int = 1) -> int:

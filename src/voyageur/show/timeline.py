@@ -70,30 +70,36 @@ def timeline(run: Run) -> str:
     spans = [(one, one.ended or beats.get(one.number) or _so_far(one, run, now)) for one in tried]
     start, end = tried[0].started, max(ended for _, ended in spans)
     scale = _WIDTH / max(1.0, end - start)
-    rows = [_row(one, ended, start, scale) for one, ended in spans]
+    goes_on = run.attempt if _goes_on(run) else 0
+    rows = [_row(one, ended, start, scale, one.number == goes_on) for one, ended in spans]
     return "\n".join([*rows, f"  {'':>3}  {_clock(start):<{_WIDTH - 8}}{_clock(end):>8}"])
 
 
 def _so_far(one: Tried, run: Run, now: float) -> float:
     """Of one that goes on, or that nobody has seen the end of."""
-    last = run.last("verdict", "attempt started")
-    over = last is not None and last["event"] == "verdict"
-    return (run.beat or one.started) if over or one.number != run.attempt else now
+    return now if _goes_on(run) and one.number == run.attempt else (run.beat or one.started)
 
 
-def _row(one: Tried, ended: float, start: float, scale: float) -> str:
+def _goes_on(run: Run) -> bool:
+    """Its newest attempt, as far as its folder tells."""
+    last = run.last("verdict", "attempt started", "attempt ended")
+    return last is not None and last["event"] == "attempt started" and run.marker is None
+
+
+def _row(one: Tried, ended: float, start: float, scale: float, goes_on: bool) -> str:
     before = round((one.started - start) * scale)
     length = max(1, round((ended - one.started) * scale))
     bar = (" " * min(before, _WIDTH - 1) + "█" * length)[:_WIDTH]
-    return f"  {one.number:>3}  {bar:<{_WIDTH}}  {_story(one, ended)}"
+    return f"  {one.number:>3}  {bar:<{_WIDTH}}  {_story(one, ended, goes_on)}"
 
 
-def _story(one: Tried, ended: float) -> str:
+def _story(one: Tried, ended: float, goes_on: bool) -> str:
     begun = f"from {one.begins_from}" if one.begins_from else "from the beginning"
     passed = f" ({', '.join(one.passed_over)} damaged)" if one.passed_over else ""
     done = one.progress.get("done")
+    end = one.end or ("goes on" if goes_on else "no end written")
     reached = f", reached {done:g}" if done is not None else ""
-    return f"{age(ended - one.started)} on {one.node}: {begun}{passed}{reached}, {one.end or 'no end written'}"
+    return f"{age(ended - one.started)} on {one.node}: {begun}{passed}{reached}, {end}"
 
 
 def _clock(seconds: float) -> str:
