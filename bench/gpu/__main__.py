@@ -14,14 +14,16 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import dataclass, field
 from pathlib import Path
 
 HERE = Path(__file__).parent
 VOY = [sys.executable, "-c", "from voyageur.cli import main; main()"]
 SECONDS = float(os.environ.get("BENCH_SECONDS", "3"))
 TWINS = (1, 2, 4)
+MPS = "nvidia-cuda-mps-control"
 STEPS = 300
-_RATE = re.compile(r"(dense|convolutions) rate ([\d.]+) mps (True|False)")
+_RATE = re.compile(r"(dense|convolutions) rate ([\d.]+) mps (True|False) on (GPU|CPU)")
 _RANKS = re.compile(r"ranks (\d+) sum (\d+) rate ([\d.]+) begun ([\d.]+)")
 
 
@@ -44,7 +46,7 @@ class Bench:
         text = "import torch; print(torch.__version__, torch.cuda.is_available() and torch.cuda.get_device_name())"
         said = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True).stdout.strip()
         print(f"Python {sys.version.split()[0]}, PyTorch {said}, {os.cpu_count()} cores, ", end="")
-        print(f"MPS {'there' if shutil.which('nvidia-cuda-mps-control') else 'not there'}", flush=True)
+        print(f"MPS {'there' if shutil.which(MPS) else 'not there'}", flush=True)
         return not said.endswith("False")
 
     def twins_folder(self) -> str:
@@ -68,22 +70,48 @@ class Bench:
 # ── small trainings ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def rates(text: str) -> dict[str, tuple[float, int, bool]]:
-    """Steps in a second of all twins together, how many told theirs, and whether they shared by MPS."""
-    found: dict[str, tuple[float, int, bool]] = {}
-    for which, rate, mps in _RATE.findall(text):
-        before = found.get(which, (0.0, 0, True))
-        found[which] = (before[0] + float(rate), before[1] + 1, before[2] and mps == "True")
-    return found
+@dataclass
+class Told:
+    """What all twins together told: steps in a second, how many they were, how they worked."""
+
+    rate: float = 0.0
+    twins: int = 0
+    how: set[str] = field(default_factory=set)
 
 
-def by_hand(bench: Bench, twins: int) -> str:
+def rates(text: str) -> dict[str, Told]:
+    found: dict[str, Told] = {}
+    for which, rate, mps, where in _RATE.findall(text):
+        told = found.setdefault(which, Told())
+        told.rate += float(rate)
+        told.twins += 1
+        told.how |= {"with MPS"} if mps == "True" else set()
+        told.how |= {"ON THE CPU"} if where == "CPU" else set()
+    return dict(sorted(found.items()))
+
+
+def by_hand(bench: Bench, twins: int, **environment: str) -> str:
     argv = [sys.executable, "small.py", str(SECONDS), str(twins), bench.twins_folder()]
+    variables = {**bench.environment, **environment}
     started = [
-        subprocess.Popen(argv, cwd=bench.project, env=bench.environment, stdout=subprocess.PIPE, text=True)
+        subprocess.Popen(argv, cwd=bench.project, env=variables, stdout=subprocess.PIPE, text=True)
         for _ in range(twins)
     ]
     return "".join(one.communicate()[0] for one in started)
+
+
+def by_hand_with_mps(bench: Bench, twins: int, **environment: str) -> str:
+    """As NVIDIA's documentation starts it: a daemon, its place told to the programs, quit at the end."""
+    if not shutil.which(MPS):
+        return ""
+    place = bench.twins_folder()
+    told = {"CUDA_MPS_PIPE_DIRECTORY": place, "CUDA_MPS_LOG_DIRECTORY": place}
+    variables = {**bench.environment, **told}
+    subprocess.run([MPS, "-d"], env=variables, check=True)
+    try:
+        return by_hand(bench, twins, **told, **environment)
+    finally:
+        subprocess.run([MPS], input="quit\n", env=variables, text=True, check=False)
 
 
 def by_voy(bench: Bench, twins: int, mps: str, **environment: str) -> str:
@@ -98,22 +126,23 @@ def small_trainings(bench: Bench) -> None:
     print(f"\nsteps a second of all together, {SECONDS:.0f} s each; the ratio is to one training alone", flush=True)
     alone: dict[str, float] = {}
     for twins in TWINS:
-        sides = {
-            "by hand, &": by_hand(bench, twins),
-            "voy replicas, mps = false": by_voy(bench, twins, "false"),
-            "voy replicas": by_voy(bench, twins, '"auto"'),
-        }
-        for name, text in sides.items():
-            for which, (rate, told, mps) in sorted(rates(text).items()):
-                first = alone.setdefault(which, rate)
-                told_all = "" if told == twins else f"   only {told} of {twins} told"
-                shared = " with MPS" if mps else ""
-                print(f"{which:14}{twins} {name + shared:36}{rate:10.1f}   {rate / first:5.2f}x{told_all}", flush=True)
+        sides = (
+            ("by hand, &", by_hand(bench, twins)),
+            ("by hand, &", by_hand_with_mps(bench, twins)),
+            ("voy replicas", by_voy(bench, twins, "false")),
+            ("voy replicas", by_voy(bench, twins, '"auto"' if twins > 1 else "true")),
+        )
+        for name, text in sides:
+            for which, told in rates(text).items():
+                first = alone.setdefault(which, told.rate)
+                all_told = "" if told.twins == twins else f"   only {told.twins} of {twins} told"
+                how = " ".join((name, *sorted(told.how)))
+                print(f"{which:14}{twins} {how:36}{told.rate:10.1f}   {told.rate / first:5.2f}x{all_told}", flush=True)
 
 
 def a_copy_that_dies(bench: Bench) -> None:
     text = by_voy(bench, 2, '"auto"', FAILS="1")
-    went_on = [told for _, told, _ in rates(text).values()]
+    went_on = [told.twins for told in sorted(rates(text).values(), key=lambda told: -told.twins)]
     print(f"\none of two copies ends with 3 in the second half: lines told {went_on} (2, then 1 are expected)")
     shared = [event for event in bench.events() if event["event"] in ("gpus shared", "gpus not shared")]
     print("events:", shared)

@@ -1,5 +1,4 @@
-"""Copies on one GPU under MPS. A mock: no machine that runs these tests has a GPU, so a script stands for the control
-program; it has its pipes, its log, its server and its commands. `bench/gpu` runs the real one on a real GPU."""
+"""Copies on one GPU under MPS, with a mock of its control program."""
 
 from __future__ import annotations
 
@@ -9,22 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.mps_control import put_control
 from tests.place import Place
 
-# As NVIDIA's: `-f` stays in the foreground; without, it hands what it reads to the other one.
-CONTROL = """#!/bin/bash
-place=$CUDA_MPS_PIPE_DIRECTORY
-if [ "$1" = -f ]; then
-    echo "begin $place $(stat -c %a "$place") ${CUDA_VISIBLE_DEVICES-none}" >>"$MPS_STORY"
-    mkfifo "$place/control"
-    sleep 300 & server=$!
-    while read -r word rest <"$place/control"; do
-        case $word in quit) kill $server; echo "quit" >>"$MPS_STORY"; exit 0 ;; esac
-    done
-fi
-read -r words
-[ "$words" = get_server_list ] || timeout 5 bash -c 'echo "$1" >"$2"' _ "$words" "$place/control"
-"""
 COPY = """
 import os, sys, time
 name = os.environ["VOY_COPY"]
@@ -40,8 +26,7 @@ def story(production: Place) -> Path:
     """What the control program did; a tool of the user's own, found by the login shell."""
     tools = production.root / "tools"
     tools.mkdir()
-    (tools / "nvidia-cuda-mps-control").write_text(CONTROL)
-    (tools / "nvidia-cuda-mps-control").chmod(0o755)
+    put_control(tools)
     story = production.root / "story"
     (production.home / ".bash_profile").write_text(f"export PATH={tools}:$PATH MPS_STORY={story}\n")
     production.write("copy_.py", COPY)

@@ -239,6 +239,11 @@ def test_without_a_gpu_there_is_nothing_to_share() -> None:
         plan(CLUSTER, tasks=2, launch__with="replicas", launch__mps="true")
 
 
+def test_one_process_has_nobody_to_share_a_gpu_with() -> None:
+    with pytest.raises(SpecError, match="`plain` starts one"):
+        plan(CLUSTER, gpus=1, launch__mps="true")
+
+
 # ── binding ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 BOUND = Site(

@@ -79,6 +79,11 @@ def check_launch(style: Style, wanted: Wanted, recognised: Recognised | None, mp
     refuse(style, wanted)
     if mps and not wanted.gpus:
         raise SpecError("`launch.mps` shares GPUs, and none is asked for", hint="ask for some with `--gpus`")
+    if mps and style.tasks is Tasks.NONE:
+        raise SpecError(
+            f"`launch.mps` is for several processes on one GPU, and `{style.name}` starts one",
+            hint="leave it out, or ask for copies with `--launch replicas --tasks 2`",
+        )
     trainer = recognised.trainer() if recognised else None
     if trainer and trainer.devices and wanted.gpus and trainer.devices != wanted.gpus:
         raise SpecError(

@@ -10,6 +10,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 from typing import Callable, Dict, List, Mapping, Optional
@@ -26,6 +27,17 @@ _PATIENCE = 20.0
 _ANSWER_SECONDS = 10.0
 _LONGEST = 64  # a socket's path has room for 107 letters
 _OVER = "over"
+_NO_ANSWER = 909  # CUDA's own number for a time that is over
+_CLIENT = """
+import ctypes, sys
+try:
+    cuda = ctypes.CDLL("libcuda.so.1")
+except OSError:
+    sys.exit(0)  # it is in the program's container or environment, and nobody can ask here
+count = ctypes.c_int()
+code = cuda.cuInit(0) or cuda.cuDeviceGetCount(ctypes.byref(count))
+sys.exit(min(code, 255) or (0 if count.value else 100))
+"""
 
 Pause = Callable[[float], bool]
 
@@ -78,7 +90,19 @@ class Mps:
                 self._quit()
                 return ""
             time.sleep(0.05)
+        if code := self._code_of_a_client():
+            self.problem = "a program sees no GPU through it (CUDA error %d)" % code
+            self._quit()
+            return ""
         return place
+
+    def _code_of_a_client(self) -> int:
+        """0 for one that finds a GPU. Libraries that find none go on without a word, on the CPU."""
+        told = {**self._environment, **_renumbered(self._environment)}
+        try:
+            return subprocess.run([sys.executable, "-I", "-c", _CLIENT], env=told, timeout=_PATIENCE).returncode
+        except subprocess.TimeoutExpired:
+            return _NO_ANSWER
 
     def _run(
         self, arguments: List[str], start_new_session: bool = False, output: int = subprocess.DEVNULL
@@ -189,4 +213,6 @@ def _is_of_mps(pid: int) -> bool:
 def _renumbered(environment: Mapping[str, str]) -> Dict[str, str]:
     """Its clients count the GPUs that it was given from 0. Names like `GPU-8f2c` are the same for all."""
     seen = [part for part in environment.get("CUDA_VISIBLE_DEVICES", "").split(",") if part]
-    return {"CUDA_VISIBLE_DEVICES": ",".join(map(str, range(len(seen))))} if all(map(str.isdigit, seen)) else {}
+    if not seen or not all(map(str.isdigit, seen)):  # an empty list would hide them all
+        return {}
+    return {"CUDA_VISIBLE_DEVICES": ",".join(map(str, range(len(seen))))}
