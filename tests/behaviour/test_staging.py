@@ -200,8 +200,10 @@ def test_results_are_saved_on_a_timer_and_survive_a_sigkill_of_everything(place:
     place.wait(run, code=1)
 
 
+# It runs for longer than the kernel believes what it knows of a mount.
 MOUNTED = """
-import os, sys
+import os, sys, time
+time.sleep(1.5)
 print("ismount", os.path.ismount(sys.argv[1]), open(os.path.join(sys.argv[1], "7.txt")).read(), sys.argv[1], flush=True)
 """
 
@@ -211,11 +213,11 @@ def test_a_squashfs_image_is_mounted_and_let_go_at_the_end(place: Place) -> None
     subprocess.run(["mksquashfs", root / "labels", root / "labels.sqfs", "-quiet", "-no-progress"], check=True)
     table(place, labels='"datasets/labels.sqfs"')
     place.write("look.py", MOUNTED)
-    run = place.finish("-n", "2", "--launch", "per-node", "--", "python", "look.py", "{data.labels}")["run"]
-    assert place.log(run).count("ismount True 7 ") == 2, place.log(run)
-    left = [line.split()[1] for line in Path("/proc/mounts").read_text().splitlines() if "squashfuse" in line]
-    assert not left, left
-    assert place.node_folders() == []
+    for nodes in (1, 2):
+        more = ("-n", "2", "--launch", "per-node") if nodes > 1 else ()
+        run = place.finish(*more, "--", "python", "look.py", "{data.labels}")["run"]
+        assert place.log(run).count("ismount True 7 ") == nodes, place.log(run)
+    assert place.node_folders() == [], "a mount would hold its folder"
 
 
 def test_what_a_node_cannot_mount_is_unpacked(local: Place) -> None:

@@ -18,6 +18,7 @@ from typing import Any, Callable, Dict, List, Mapping
 from voyageur.job import HEARD
 from voyageur.runtime.folder import MARKER as DONE
 from voyageur.runtime.folder import Json, read_json, write_atomically
+from voyageur.runtime.mounts import let_go_below
 
 MARK = ".voyageur"
 _USAGE = MARK + ".usage-"
@@ -105,7 +106,7 @@ class NodeFolder:
         # Out of the way first: whoever comes now makes a folder of its own, and never stands in a half-removed one.
         gone = "%s.gone-%d" % (self.path, os.getpid())
         os.rename(self.path, gone)
-        remove_tree(gone)
+        _remove_marked(gone)
 
 
 def open_node_folder(environment: Mapping[str, str], node: str) -> NodeFolder:
@@ -193,12 +194,29 @@ def _remove_if_abandoned(path: str, settled: float) -> bool:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         if still_wanted(path):
             return False
-        remove_tree(path)
+        _remove_marked(path)
         return True
     except OSError:
         return False
     finally:
         os.close(descriptor)
+
+
+def _remove_marked(path: str) -> None:
+    """Its mark goes last, so that the next sweep finds what we did not come to the end of."""
+    let_go_below(path)
+    os.chmod(path, 0o700)
+    for name in os.listdir(path):
+        if name != MARK:
+            _remove_entry(os.path.join(path, name))
+    if os.listdir(path) == [MARK]:
+        remove_tree(path)
+
+
+def _remove_entry(path: str) -> None:
+    remove_tree(path)
+    with contextlib.suppress(OSError):
+        os.unlink(path)
 
 
 def want(path: str, token: str, run_folder: str) -> None:

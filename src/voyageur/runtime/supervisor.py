@@ -137,7 +137,9 @@ class Supervisor:
             return self._fail(str(problem))
         except OSError as problem:
             return self._fail("%s cannot be started: %s" % (self.command[0], problem.strerror), 127)
-        code = self.child.watch(mailbox, self._beat, BEAT_SECONDS, self._hear, helpers=self._helpers)
+        code = self.child.watch(
+            mailbox, self._beat, BEAT_SECONDS, self._hear, helpers=self._helpers, stayers=self._stayers
+        )
         if code and self.environment.get("VOY_ABORTS") == "1":
             self._name_who_aborted(code)
         self._rescue()
@@ -205,7 +207,10 @@ class Supervisor:
     def _helpers(self) -> List[int]:
         """Children of ours that are not the program."""
         beside = [self.switchboard.pid] if self.switchboard else []
-        return [self.usage.gpus.pid, *beside, *self.saving.helpers, *(self.aboard.helpers if self.aboard else [])]
+        return [self.usage.gpus.pid, *beside, *self.saving.helpers, *self._stayers()]
+
+    def _stayers(self) -> List[int]:
+        return self.aboard.stayers if self.aboard else []
 
     # ── while it runs ────────────────────────────────────────────────────────────────────────────────────────────────
 

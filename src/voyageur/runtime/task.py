@@ -67,7 +67,7 @@ def run(command: List[str]) -> int:
             BEAT_SECONDS,
             lambda signum: _hand_on(child, signum, what.saving),
             stayers=lambda: what.aboard.stayers + launch.mps.stayers,
-            helpers=lambda: [usage.gpus.pid, *what.aboard.helpers, *what.saving.helpers, *launch.mps.stayers],
+            helpers=lambda: [usage.gpus.pid, *what.aboard.stayers, *what.saving.helpers, *launch.mps.stayers],
             at_end=launch.end,
         )
         ended = time.time()

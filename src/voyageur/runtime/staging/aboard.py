@@ -55,13 +55,8 @@ class Aboard:
 
     @property
     def stayers(self) -> List[int]:
-        """What goes on for the nodes below when the program here has ended."""
-        return [self._process.pid] if self._process else []
-
-    @property
-    def helpers(self) -> List[int]:
-        """Processes of ours beside the program."""
-        return [mounted.process_id for mounted in self._mounted] + self.stayers
+        """What goes on when the program here has ended: for the nodes below, and until its mounts are let go of."""
+        return [mounted.process_id for mounted in self._mounted] + ([self._process.pid] if self._process else [])
 
     def _possible(self, one: Wanted) -> Wanted:
         """What this node cannot mount is unpacked."""

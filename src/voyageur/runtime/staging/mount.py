@@ -8,7 +8,7 @@ import subprocess
 import time
 from typing import List, Optional
 
-from voyageur.runtime import processes
+from voyageur.runtime import mounts, processes
 
 # Each stays in the foreground, so that it ends with the task.
 _TOOLS = {
@@ -58,9 +58,7 @@ class Mounted:
         return self._process.pid
 
     def end(self) -> None:
-        for tool in ("fusermount3", "fusermount"):
-            if os.path.ismount(self.path) and shutil.which(tool):
-                subprocess.run([tool, "-u", "-z", self.path], check=False, stderr=subprocess.DEVNULL)
+        mounts.let_go(self.path)
         with contextlib.suppress(ProcessLookupError):
             self._process.terminate()
         with contextlib.suppress(subprocess.TimeoutExpired):
