@@ -88,7 +88,7 @@ class Supervisor:
     def _announce(self) -> None:
         ledger = self.ledger
         self.environment["VOY_ATTEMPT"] = str(ledger.attempt)
-        nodes = self.environment.get("SLURM_JOB_NODELIST", ledger.node)
+        nodes = self.environment.get("VOY_LOCAL_NAMES") or self.environment.get("SLURM_JOB_NODELIST", ledger.node)
         ledger.note("attempt started", node=ledger.node, nodes=nodes, **ledger.place_in_chain())
         ledger.say("attempt %d of %s, job %s on %s" % (ledger.attempt, ledger.run, ledger.job, ledger.node))
         gone = ledger.missing_secrets()
