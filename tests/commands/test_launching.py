@@ -45,6 +45,14 @@ def test_a_style_that_is_not_installed_is_said_before_submitting(local: Place) -
     assert f"hint: `{place}/bin/python -m pip install torch`" in answer.stderr
 
 
+def test_so_is_lightning_by_the_name_that_the_program_imports(local: Place) -> None:
+    place = local.project / ".venv"
+    venv.create(place, symlinks=True)
+    local.write("fit.py", "from pytorch_lightning import Trainer\nTrainer(num_nodes=2)\n")
+    answer = local.voy("submit", "-n", "2", "--", "python", "fit.py", code=2, VIRTUAL_ENV=str(place))
+    assert "`lightning` needs the package `pytorch_lightning`" in answer.stderr
+
+
 def test_or_else_at_the_first_second_of_the_run(local: Place) -> None:
     """Nothing is activated, so only the run can know what its Python has."""
     local.write("train.py", INIT)

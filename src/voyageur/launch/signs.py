@@ -10,7 +10,10 @@ from msgspec import Struct
 
 
 class Sign(NamedTuple):
-    """`devices` and `nodes` are what a Lightning Trainer is told; None: nothing that can be known from the text."""
+    """`devices` and `nodes` are what a Lightning Trainer is told, or how many workers a program spawns on its node.
+
+    None: nothing that can be known from the text.
+    """
 
     style: str
     file: str
@@ -23,6 +26,14 @@ class Sign(NamedTuple):
     def place(self) -> str:
         return f"{self.file}:{self.line}"
 
+    @property
+    def package(self) -> str:
+        return self.what.partition(".")[0]
+
+    @property
+    def name(self) -> str:
+        return self.what.rpartition(".")[2]
+
 
 class Recognised(Struct, frozen=True, kw_only=True):
     """The style that a program wants, with its reason, and every sign that led there."""
@@ -31,8 +42,12 @@ class Recognised(Struct, frozen=True, kw_only=True):
     because: str
     signs: tuple[Sign, ...] = ()
 
-    def trainer(self) -> Sign | None:
-        return next((sign for sign in self.signs if sign.style == "lightning" and sign.what.endswith("Trainer")), None)
+    def trainers(self) -> list[Sign]:
+        """Those of Lightning that compare what they are told with what there is; a program may make several."""
+        return [sign for sign in self.signs if sign.style == "lightning" and sign.name in ("Trainer", "Fabric")]
+
+    def spawn(self) -> Sign | None:
+        return next((sign for sign in self.signs if sign.style == "per-node"), None)
 
 
 # The more special first: a Lightning program may call torch.distributed, too.
@@ -121,8 +136,7 @@ def _signs_of(file: str, node: ast.AST, names: dict[str, str]) -> Iterator[Sign]
     package, _, function = called.rpartition(".")
     for style, functions, packages in _CALLS:
         if function in functions and any(package == name or package.startswith(f"{name}.") for name in packages):
-            devices, nodes = _trainer(node) if style == "lightning" else (None, None)
-            yield Sign(style, file, node.lineno, called, devices, nodes)
+            yield Sign(style, file, node.lineno, called, *_numbers(style, node))
             return
 
 
@@ -148,7 +162,20 @@ def _dotted(node: ast.expr, names: dict[str, str]) -> str:
     return ".".join([names[node.id], *reversed(parts)])
 
 
-# ── what a Lightning Trainer is told ─────────────────────────────────────────────────────────────────────────────────
+# ── what a Lightning Trainer, or a spawn, is told ────────────────────────────────────────────────────────────────────
+
+
+def _numbers(style: str, call: ast.Call) -> tuple[int | None, int | None]:
+    if style == "lightning":
+        return _trainer(call)
+    return (_spawned(call), None) if style == "per-node" else (None, None)
+
+
+def _spawned(call: ast.Call) -> int | None:
+    """`spawn(fn, args=(), nprocs=1)`; `start_processes` begins alike."""
+    told = {word.arg: word.value for word in call.keywords}
+    node = told.get("nprocs", call.args[2] if len(call.args) > 2 else None)
+    return _number(node) if node else None
 
 
 def _trainer(call: ast.Call) -> tuple[int | None, int | None]:
