@@ -145,6 +145,29 @@ def test_so_is_a_starter_that_is_not_there(local: Place) -> None:
     assert ended["because"] == "mpirun cannot be started: No such file or directory"
 
 
+def test_a_program_that_is_missing_is_all_that_is_said_of_it(local: Place) -> None:
+    """The other nodes wait for the head of the cluster, which never comes; how they end is nobody's concern."""
+    local.write("ok.py", "print('ran')\n")
+    ended = local.finish("-n", "2", "-W", "spark", "--", "python3", "ok.py", VIRTUAL_ENV="", PATH="/usr/bin:/bin")
+    assert (ended["because"], ended["exit_code"]) == ("on local1: there is no `spark-submit` on this node", 127)
+    assert "hint" not in local.voy("status", ended["run"]).stdout
+
+
+def test_a_run_whose_cluster_never_comes_up_can_be_cancelled(local: Place) -> None:
+    place = local.root / "env"
+    venv.create(place, symlinks=True)
+    for name in ("spark-submit", "spark-class"):
+        (place / "bin" / name).write_text(f"#!/bin/sh\ntouch {local.root}/waits\nexec sleep 600\n")
+        (place / "bin" / name).chmod(0o755)
+    local.write("ok.py", "print('ran')\n")
+    run = local.submit("-n", "2", "-W", "spark", "--", "python", "ok.py", VIRTUAL_ENV=str(place))
+    local.until((local.root / "waits").exists)
+    local.voy("cancel", run)
+    assert local.wait(run, code=1)["state"] == "cancelled"
+    assert local.node_folders() == []
+    assert "killed" not in local.log(run).lower()
+
+
 # ── a style that somebody else's package brings ──────────────────────────────────────────────────────────────────────
 
 THEIRS = """
