@@ -73,6 +73,18 @@ def test_lines_of_one_rank_and_of_one_node(local: Place) -> None:
     assert "its nodes: local1, local2" in answer.stderr
 
 
+def test_after_all_their_lines_those_of_the_first_that_failed_come_once_more(local: Place) -> None:
+    local.write(
+        "dies.py",
+        "import os, sys, time\nrank = os.environ['RANK']\nif rank == '2': sys.exit('no such layer')\n"
+        "time.sleep(3)\nsys.exit('lost the others')\n",
+    )
+    answer = local.voy("run", "-n", "2", "--tasks", "2", "--", "python", "dies.py", code=1)
+    title, words, sentence, *_ = answer.stderr[answer.stderr.index("the last lines of rank") :].splitlines()
+    assert (title, words) == ("the last lines of rank 2, the first that failed:", "  no such layer")
+    assert sentence.endswith(" failed: rank 2 on local2: exit code 1")
+
+
 def test_a_launcher_of_ones_own_is_filled_in_on_each_node(local: Place) -> None:
     example = Path(__file__).parents[2] / "examples" / "custom"
     for name in ("hello.py", "voyageur.toml"):

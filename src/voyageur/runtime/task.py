@@ -153,8 +153,9 @@ def _not_begun(environment: "dict[str, str]", what: program.Program, place: Node
 
 
 def _refuse(environment: "dict[str, str]", problem: str, code: int) -> int:
+    """A program of another task may have run and failed of the same already; this says why."""
     print("voyageur: %s" % problem, file=sys.stderr, flush=True)
-    _note(environment, "task failed", problem=problem, code=code)
+    _note(environment, "task failed", problem=problem, code=code, first=True)
     return code
 
 
