@@ -128,6 +128,12 @@ def test_its_own_options_stay_behind_ours_so_that_they_win() -> None:
     assert made.launcher.words.index("--max-restarts=7") > made.launcher.words.index("--nproc-per-node=4")
 
 
+def test_mpirun_of_several_nodes_starts_all_ranks_once() -> None:
+    made = plan(CLUSTER, nodes=2, command=("mpirun", "-n", "8", "./program"))
+    assert (made.launch.value, made.shape.ranks.value, made.launcher.taken) == ("mpi", 4, 3)
+    assert plan(CLUSTER, command=("mpirun", "-n", "8", "./program")).launch.value == "plain"
+
+
 @pytest.mark.parametrize("own", ["--max-restarts=3", "--rdzv_backend=c10d"])
 def test_agents_that_must_be_able_to_meet_again_are_told_where(own: str) -> None:
     made = plan(CLUSTER, nodes=2, gpus=4, command=("torchrun", "--nnodes=2", own, "train.py"))
@@ -174,6 +180,8 @@ REFUSED: dict[str, dict[str, Any]] = {
         "gpus": 4,
         "command": ("torchrun", "--rdzv-endpoint=localhost:29500", "train.py"),
     },
+    "torchrun-with-shell": {"nodes": 2, "gpus": 4, "command": ("torchrun", "--nnodes=$SLURM_NNODES", "train.py")},
+    "srun-in-the-command": {"nodes": 2, "command": ("srun", "python", "train.py")},
     "launcher-without-program": {"gpus": 4, "command": ("torchrun", "--no-python", "./train.sh")},
     "restarts-of-jax": {"nodes": 2, "launch__with": "jax", "launch__restarts": 2},
     "custom-without-line": {"nodes": 2, "launch__with": "custom"},

@@ -10,10 +10,12 @@ from voyageur.launch.words import is_python, launcher_named, program_at, said
 def refuse(style: Style, wanted: Wanted) -> None:
     """What is wrong with a style for this wish; then what the style itself has to say."""
     _refuse_one_process(style, wanted)
+    _refuse_second_step(style, wanted)
     _refuse_program(style, wanted)
     _refuse_gpus(style, wanted)
     _refuse_numbers(style, wanted)
     if launcher_named(wanted.command) in style.replaces:
+        _refuse_shell(wanted)
         _refuse_nodes(style, wanted)
         _refuse_places(wanted)
     if wanted.restarts and not style.restarts:
@@ -28,6 +30,15 @@ def _refuse_one_process(style: Style, wanted: Wanted) -> None:
         raise SpecError(
             f"`{style.name}` starts one process, but {wanted.nodes} nodes are asked for",
             hint="use `--launch per-node` or `--launch per-rank`, or one node",
+        )
+
+
+def _refuse_second_step(style: Style, wanted: Wanted) -> None:
+    if style.tasks is not Tasks.NONE and launcher_named(wanted.command) == "srun":
+        raise SpecError(
+            "`srun` in the command would start all tasks a second time",
+            facts=[f"`{style.name}` starts the tasks itself"],
+            hint="leave it out; `--nodes`, `--tasks` and `--launch per-rank` say what it said",
         )
 
 
@@ -79,7 +90,18 @@ def _refuse_numbers(style: Style, wanted: Wanted) -> None:
 _NODES = ("--nnodes", "--num-machines", "--num-nodes")
 _WHO = ("--node-rank", "--machine-rank")
 _WHERE = ("--master-addr", "--rdzv-endpoint", "--main-process-ip")
+_PROCESSES = ("--nproc-per-node", "--num-processes", "--num-gpus", "-np")
 _ITSELF = ("localhost", "127.", "::1", "[::1]")
+
+
+def _refuse_shell(wanted: Wanted) -> None:
+    for option, value in said(wanted.command, (*_NODES, *_WHO, *_WHERE, *_PROCESSES)):
+        if "$" in value:
+            raise SpecError(
+                f"no shell reads the command, so `{option}` stays as it is",
+                facts=["nodes, ranks and where they meet are told to the launcher without it"],
+                hint="leave the option out",
+            )
 
 
 def _refuse_nodes(style: Style, wanted: Wanted) -> None:

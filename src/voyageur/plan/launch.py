@@ -17,6 +17,7 @@ from voyageur.spec.keys import nearest
 TASK = ("$VOY_PYTHON", "-I", "$VOY_RUN_DIR/runtime.pyz", "task", "--")
 _NAMED = {"torchrun": "torchrun", "accelerate": "accelerate"}
 _NAMED_BY_MANY = {"deepspeed": "deepspeed", "horovodrun": "horovod", "spark-submit": "spark"}
+_NAMED_BY_NODES = {"mpirun": "mpi", "mpiexec": "mpi"}  # once on each node they would start all ranks there
 
 
 def decide_launch(spec: Spec, recognised: Recognised | None) -> Choice[str]:
@@ -38,7 +39,8 @@ def _by_itself(spec: Spec, recognised: Recognised | None) -> Choice[str]:
     many = resources.nodes > 1 or resources.gpus > 1 or bool(resources.tasks)
     if spec.launch.line:
         return Choice(value="custom", because=f"`launch.line` is given by {spec.source('launch.line')}")
-    if style := _NAMED.get(named) or (_NAMED_BY_MANY.get(named) if many else None):
+    several = {**_NAMED_BY_MANY, **(_NAMED_BY_NODES if resources.nodes > 1 else {})} if many else {}
+    if style := _NAMED.get(named) or several.get(named):
         return Choice(value=style, because=f"the command begins with {named}")
     if recognised and many and not named:
         return Choice(value=recognised.style, because=recognised.because)
