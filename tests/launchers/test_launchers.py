@@ -1,7 +1,7 @@
 """The examples, run as they are: two nodes with two ranks each, on this machine and on real Slurms.
 
-`make test` runs those whose packages are small or that people use most, on one kind of Slurm; `make test-launchers`
-runs all of them everywhere.
+`make test` runs those whose packages are small or that people use most, on one kind of Slurm, and of the others those
+whose files have changed (`proven.py`); `make test-launchers` runs all of them everywhere.
 """
 
 from __future__ import annotations
@@ -36,7 +36,20 @@ STYLES = {
     "spark": ("spark", "sum 499999500000", 1),
 }
 WITH_RANKS = [style for style, (_, words, _) in STYLES.items() if words.startswith(RANKS)]
-ALWAYS = {("torchrun", "S"), ("per-rank", "P"), ("mpi", "P"), ("dask", "P"), ("dask", "local"), ("mpi", "local")}
+ALWAYS = {
+    ("torchrun", "S"),
+    ("per-rank", "P"),
+    ("lightning", "P"),
+    ("accelerate", "S"),
+    ("jax", "P"),
+    ("ray", "P"),
+    ("mpi", "P"),
+    ("mpi", "local"),
+    ("killed mpi", "local"),
+    ("dask", "P"),
+    ("dask", "local"),
+    ("lost dask", "local"),
+}
 
 
 def prepared(place: Place, style: str, packages: str = "") -> Place:
@@ -205,7 +218,7 @@ LOST = {
 def test_a_worker_that_is_lost_is_told_and_the_command_goes_on(
     style: str, kind: str, request: pytest.FixtureRequest
 ) -> None:
-    chosen(style, kind)
+    chosen(f"lost {style}", kind)
     place = prepared(place_of(kind, request), style)
     program, word = LOST[style]
     place.write("loses.py", f"WORD = {word.encode()!r}\n{LOSES}{program}")

@@ -50,6 +50,7 @@ class Recognised(Struct, frozen=True, kw_only=True):
         return next((sign for sign in self.signs if sign.style == "per-node"), None)
 
 
+_OF_TRL = ("SFTTrainer", "DPOTrainer", "GRPOTrainer", "KTOTrainer", "PPOTrainer", "RewardTrainer")
 # The more special first: a Lightning program may call torch.distributed, too.
 _CALLS = (
     ("lightning", ("Trainer", "Fabric", "LightningCLI"), ("lightning", "pytorch_lightning", "lightning_fabric")),
@@ -61,7 +62,7 @@ _CALLS = (
     ("ray", ("init",), ("ray",)),
     ("per-node", ("spawn", "start_processes"), ("torch.multiprocessing",)),
     ("torchrun", ("init_process_group", "init_device_mesh"), ("torch.distributed",)),
-    ("torchrun", ("Trainer", "Seq2SeqTrainer", "SFTTrainer", "DPOTrainer"), ("transformers", "trl")),
+    ("torchrun", ("Trainer", "Seq2SeqTrainer", *_OF_TRL), ("transformers", "trl")),
     ("dask", ("Client",), ("dask.distributed", "distributed")),
     ("spark", ("SparkSession", "SparkContext", "getOrCreate"), ("pyspark",)),
 )
@@ -135,9 +136,16 @@ def _signs_of(file: str, node: ast.AST, names: dict[str, str]) -> Iterator[Sign]
     called = _dotted(node.func, names)
     package, _, function = called.rpartition(".")
     for style, functions, packages in _CALLS:
-        if function in functions and any(package == name or package.startswith(f"{name}.") for name in packages):
+        known = any(package == name or package.startswith(f"{name}.") for name in packages)
+        if function in functions and known and not (style == "dask" and _has_a_cluster(node)):
             yield Sign(style, file, node.lineno, called, *_numbers(style, node))
             return
+
+
+def _has_a_cluster(client: ast.Call) -> bool:
+    """`Client(cluster)`, `Client(n_workers=4)`: of its own, and ours would stand idle beside it."""
+    told = {word.arg for word in client.keywords}
+    return bool(client.args or told & {None, "address", "n_workers", "processes", "scheduler_file"})
 
 
 def _imports(file: str, node: ast.Import | ast.ImportFrom) -> Iterator[Sign]:
@@ -184,7 +192,8 @@ def _trainer(call: ast.Call) -> tuple[int | None, int | None]:
     if None in told:  # **options
         return None, None
     nodes = _number(told["num_nodes"]) if "num_nodes" in told else 1
-    return (_number(told["devices"]) if "devices" in told else None), nodes
+    devices = told.get("devices", told.get("gpus"))  # before Lightning 2.0 they were `gpus`
+    return (_number(devices) if devices else None), nodes
 
 
 def _number(node: ast.expr) -> int | None:
