@@ -141,6 +141,20 @@ def test_agents_that_must_be_able_to_meet_again_are_told_where(own: str) -> None
     assert "TORCH_DISABLE_SHARE_RDZV_TCP_STORE" in {export.name for export in made.exports}
 
 
+@pytest.mark.parametrize(
+    ("command", "port"),
+    [
+        (("torchrun", "--master_port", "29500", "train.py"), "29500"),
+        (("torchrun", "--master-port=0", "train.py"), None),
+        (("accelerate", "launch", "--main_process_port=29501", "train.py"), "29501"),
+        (("torchrun", "train.py", "--master_port=29500"), None),
+    ],
+)
+def test_a_port_in_the_command_is_tried_out_before_anything_starts(command: tuple[str, ...], port: str | None) -> None:
+    told = {export.name: export.value for export in plan(CLUSTER, nodes=2, gpus=4, command=command).exports}
+    assert told.get("MASTER_PORT") == port
+
+
 def test_a_number_that_is_filled_in_on_each_node_is_no_reason_to_refuse() -> None:
     command = ("torchrun", "--nnodes=2", "--node_rank={NODE_RANK}", "train.py")
     assert "--node_rank={NODE_RANK}" in plan(CLUSTER, nodes=2, gpus=4, command=command).launcher.words

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from voyageur.launch.style import RANK, Launcher, Style, Wanted
-from voyageur.launch.words import numbers_said, of_each_node, own_words, start_of_program
+from voyageur.launch.words import numbers_said, of_each_node, own_words, port_said, start_of_program
 
 
 class Accelerate(Style):
@@ -32,7 +32,8 @@ class Accelerate(Style):
         return Launcher(words=(*words, python, *first), taken=taken) if own else Launcher(words=words)
 
     def exports(self, wanted: Wanted) -> dict[str, str]:
-        return {} if wanted.gpus else {"ACCELERATE_USE_CPU": "1"}
+        cpu = {} if wanted.gpus else {"ACCELERATE_USE_CPU": "1"}
+        return cpu | port_said(wanted.command, "--main-process-port")
 
     def processes_said(self, wanted: Wanted) -> Iterator[tuple[str, int]]:
         yield from of_each_node(numbers_said(wanted.command, ("--num-processes",)), wanted.nodes)

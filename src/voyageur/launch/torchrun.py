@@ -7,7 +7,7 @@ has to be c10d: agents of a static rendezvous never learn that another one start
 from __future__ import annotations
 
 from voyageur.launch.style import RANK, Launcher, Style, Wanted
-from voyageur.launch.words import launcher_named, numbers_said, own_words, program_of, said, start_of_program
+from voyageur.launch.words import launcher_named, numbers_said, own_words, port_said, program_of, said, start_of_program
 
 
 class Torchrun(Style):
@@ -52,7 +52,8 @@ class Torchrun(Style):
     def exports(self, wanted: Wanted) -> dict[str, str]:
         # Restarted workers would read the first round's addresses in the store that they share with the agents
         # (pytorch/pytorch#135712).
-        return {"TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1"} if _is_elastic(wanted) else {}
+        store = {"TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1"} if _is_elastic(wanted) else {}
+        return store | port_said(wanted.command, "--master-port")
 
 
 _OLD = "torch.distributed.launch"

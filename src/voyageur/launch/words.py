@@ -79,6 +79,12 @@ def of_each_node(said: Iterable[tuple[str, int]], nodes: int) -> Iterator[tuple[
         yield option, number // nodes
 
 
+def port_said(command: Sequence[str], option: str) -> dict[str, str]:
+    """As the variable by which the first node tries it out before anything starts. 0 means any."""
+    port = next((number for _, number in numbers_said(command, (option,))), 0)
+    return {"MASTER_PORT": str(port)} if port else {}
+
+
 def start_of_program(command: Sequence[str]) -> tuple[tuple[str, ...], int]:
     """What Python is told first in the launcher's place, and how many words of the command that replaces.
 
