@@ -277,6 +277,23 @@ def test_the_rank_that_aborts_mpi_is_named(rank: int, kind: str, request: pytest
     assert f"the last lines of rank {rank}" in page and f"rank {rank} was told to fail" in page
 
 
+@pytest.mark.parametrize("fails", [False, True])
+@pytest.mark.parametrize("slurm", ["S", "P"])
+def test_mpi_ranks_that_srun_starts_itself(slurm: str, fails: bool, request: pytest.FixtureRequest) -> None:
+    chosen("mpi", slurm)
+    place = prepared(place_of(slurm, request), "mpi")
+    text = (place.project / "voyageur.toml").read_text()
+    place.write("voyageur.toml", text.replace("[launch]", '[launch]\nmpi = "pmi2"'))
+    ended = place.finish("--", "python", "pi.py", *(("--fail-on", "2") if fails else ()))
+    log = place.log(ended["run"])
+    assert "--mpi=pmi2" in (place.folder(ended["run"]) / "job.sh").read_text()
+    if fails:
+        assert (ended["state"], ended["because"].split(" on ")[0]) == ("failed", "rank 2"), ended["because"]
+        assert "rank 2 was told to fail" in place.voy("status", ended["run"]).stdout
+    else:
+        assert ended["state"] == "done" and log.count(f"{RANKS}, pi 3.141593") == 4, log
+
+
 def test_torchrun_starts_all_workers_anew(kind: str, request: pytest.FixtureRequest) -> None:
     chosen("restarts", kind)
     place = prepared(place_of(kind, request), "torchrun")
