@@ -38,6 +38,7 @@ unit: $(VENV)/.tested
 test-launchers: $(VENV)/.tested
 	bash tests/testbed/install.sh
 	VOYAGEUR_LAUNCHERS=1 $(BIN)/python -m pytest tests/launchers --numprocesses 2 --dist worksteal
+	$(BIN)/python -m tests.launchers.proven
 
 bench: $(VENV)/.tested
 	bash tests/testbed/install.sh

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from tests.place import Place
 
 SAVER = """
@@ -70,3 +72,49 @@ def test_a_hang_is_told_and_the_lines_of_ranks_and_nodes_are_found(slurm: Place)
     slurm.until(lambda: "does it hang?" in slurm.voy("status", run).stdout, 60)
     slurm.voy("cancel", run)
     assert slurm.wait(run, code=1)["state"] == "cancelled"
+
+
+# ── styles that need no package ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_line_of_ones_own_is_filled_in_on_each_node(slurm: Place) -> None:
+    example = Path(__file__).parents[2] / "examples" / "custom"
+    for name in ("hello.py", "voyageur.toml"):
+        slurm.write(name, (example / name).read_text())
+    ended = slurm.finish()
+    log = slurm.log(ended["run"])
+    assert ended["state"] == "done", log
+    assert "node 0 of 2, the first is " in log and "node 1 of 2, the first is " in log
+
+
+LEAVES = """
+import os, sys, time
+if os.environ["SLURM_NODEID"] == "1":
+    sys.exit(4)
+time.sleep(100)
+"""
+
+
+def test_the_node_that_failed_is_named_and_ends_the_others(slurm: Place) -> None:
+    slurm.write("leaves.py", LEAVES)
+    ended = slurm.finish("-n", "2", "-W", "per-node", "--", "python3", "leaves.py")
+    (met,) = [event for event in ended["events"] if event["event"] == "ranks meet"]
+    assert (ended["state"], ended["because"]) == ("failed", f"on {met['nodes'][1]}: exit code 4")
+
+
+TWIN = """
+import os, sys, time
+copy = os.environ["VOY_COPY"]
+if copy == "1":
+    sys.exit(3)
+time.sleep(1)
+print("copy", copy, "of", os.environ["VOY_COPIES"], flush=True)
+"""
+
+
+def test_copies_go_on_when_one_of_them_fails(slurm: Place) -> None:
+    slurm.write("twin.py", TWIN)
+    ended = slurm.finish("-n", "2", "-W", "replicas", "--tasks", "2", "--", "python3", "twin.py")
+    assert ended["because"].startswith("rank 1 on ") and ended["because"].endswith(": exit code 3")
+    log = slurm.log(ended["run"])
+    assert all(f"copy {number} of 4" in log for number in (0, 2, 3))

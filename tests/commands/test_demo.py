@@ -198,10 +198,8 @@ def test_example_runs_in_pieces(shell: Shell, example: Path) -> None:
 def test_every_example_is_tested_and_has_its_page() -> None:
     folders = {path.name for path in EXAMPLES.iterdir() if path.is_dir()}
     here = {"plain", "per-node", "per-rank", "warning-signal", "stop-file", "custom", "dataset", "long-run"}
-    resumed = set(PROGRAMS) | set(SINGLE)
-    assert folders == here | set(STYLES) | resumed | {"horovod"}, (
-        "Horovod cannot be installed beside a PyTorch of today"
-    )
+    elsewhere = {"container"}  # tests/behaviour/test_containers.py
+    assert folders == here | set(STYLES) | set(PROGRAMS) | set(SINGLE) | elsewhere
     for name in folders:
         assert (EXAMPLES / name / "README.md").is_file()
         assert f"({name})" in (EXAMPLES / "README.md").read_text()

@@ -45,6 +45,14 @@ def test_a_style_that_is_not_installed_is_said_before_submitting(local: Place) -
     assert f"hint: `{place}/bin/python -m pip install torch`" in answer.stderr
 
 
+def test_so_is_lightning_by_the_name_that_the_program_imports(local: Place) -> None:
+    place = local.project / ".venv"
+    venv.create(place, symlinks=True)
+    local.write("fit.py", "from pytorch_lightning import Trainer\nTrainer(num_nodes=2)\n")
+    answer = local.voy("submit", "-n", "2", "--", "python", "fit.py", code=2, VIRTUAL_ENV=str(place))
+    assert "`lightning` needs the package `pytorch_lightning`" in answer.stderr
+
+
 def test_or_else_at_the_first_second_of_the_run(local: Place) -> None:
     """Nothing is activated, so only the run can know what its Python has."""
     local.write("train.py", INIT)
@@ -63,6 +71,18 @@ def test_lines_of_one_rank_and_of_one_node(local: Place) -> None:
     assert sorted({line[0] for line in of_node}) == ["2", "3"] and len(of_node) == 6
     answer = local.voy("logs", "--node", "local9", run, code=2)
     assert "its nodes: local1, local2" in answer.stderr
+
+
+def test_after_all_their_lines_those_of_the_first_that_failed_come_once_more(local: Place) -> None:
+    local.write(
+        "dies.py",
+        "import os, sys, time\nrank = os.environ['RANK']\nif rank == '2': sys.exit('no such layer')\n"
+        "time.sleep(3)\nsys.exit('lost the others')\n",
+    )
+    answer = local.voy("run", "-n", "2", "--tasks", "2", "--", "python", "dies.py", code=1)
+    title, words, sentence, *_ = answer.stderr[answer.stderr.index("the last lines of rank") :].splitlines()
+    assert (title, words) == ("the last lines of rank 2, the first that failed:", "  no such layer")
+    assert sentence.endswith(" failed: rank 2 on local2: exit code 1")
 
 
 def test_a_launcher_of_ones_own_is_filled_in_on_each_node(local: Place) -> None:
@@ -135,6 +155,29 @@ def test_so_is_a_starter_that_is_not_there(local: Place) -> None:
     local.write("ok.py", "print('ran')\n")
     ended = local.finish("-n", "2", "-W", "mpi", "--", "python3", "ok.py", VIRTUAL_ENV="", PATH="/usr/bin:/bin")
     assert ended["because"] == "mpirun cannot be started: No such file or directory"
+
+
+def test_a_program_that_is_missing_is_all_that_is_said_of_it(local: Place) -> None:
+    """The other nodes wait for the head of the cluster, which never comes; how they end is nobody's concern."""
+    local.write("ok.py", "print('ran')\n")
+    ended = local.finish("-n", "2", "-W", "spark", "--", "python3", "ok.py", VIRTUAL_ENV="", PATH="/usr/bin:/bin")
+    assert (ended["because"], ended["exit_code"]) == ("on local1: there is no `spark-submit` on this node", 127)
+    assert "hint" not in local.voy("status", ended["run"]).stdout
+
+
+def test_a_run_whose_cluster_never_comes_up_can_be_cancelled(local: Place) -> None:
+    place = local.root / "env"
+    venv.create(place, symlinks=True)
+    for name in ("spark-submit", "spark-class"):
+        (place / "bin" / name).write_text(f"#!/bin/sh\ntouch {local.root}/waits\nexec sleep 600\n")
+        (place / "bin" / name).chmod(0o755)
+    local.write("ok.py", "print('ran')\n")
+    run = local.submit("-n", "2", "-W", "spark", "--", "python", "ok.py", VIRTUAL_ENV=str(place))
+    local.until((local.root / "waits").exists)
+    local.voy("cancel", run)
+    assert local.wait(run, code=1)["state"] == "cancelled"
+    assert local.node_folders() == []
+    assert "killed" not in local.log(run).lower()
 
 
 # ── a style that somebody else's package brings ──────────────────────────────────────────────────────────────────────

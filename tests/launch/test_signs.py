@@ -27,6 +27,7 @@ PROGRAMS = {
     ),
     "from accelerate import Accelerator\na = Accelerator()\n": ("accelerate", "t.py:2 calls accelerate.Accelerator"),
     "from transformers import Trainer\nTrainer()\n": ("torchrun", "t.py:2 calls transformers.Trainer"),
+    "from trl import GRPOTrainer\nGRPOTrainer()\n": ("torchrun", "t.py:2 calls trl.GRPOTrainer"),
     "import horovod.torch as hvd\nhvd.init()\n": ("horovod", "t.py:2 calls horovod.torch.init"),
     "import tensorflow as tf\ns = tf.distribute.MultiWorkerMirroredStrategy()\n": (
         "tensorflow",
@@ -53,10 +54,19 @@ def test_a_program_shows_its_style_and_the_line(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     ["import torch\nprint(torch.ones(1))\n", "def init_process_group(): pass\ninit_process_group()\n", "broken(", "",
+     "from dask.distributed import Client\nClient(n_workers=4)\n",
+     "from dask.distributed import Client, LocalCluster\nClient(LocalCluster())\n",
      "# torch.distributed.init_process_group\nx = 'ray.init()'\n"],
 )  # fmt: skip
 def test_other_programs_show_none(text: str) -> None:
     assert recognise(signs_in("t.py", text)) is None
+
+
+@pytest.mark.parametrize("option", ["devices", "gpus"])
+def test_what_a_trainer_is_told_is_read(option: str) -> None:
+    text = f"from pytorch_lightning import Trainer\nTrainer({option}=2, num_nodes=3)\n"
+    (sign,) = signs_in("t.py", text)
+    assert (sign.devices, sign.nodes) == (2, 3)
 
 
 def test_the_more_special_library_wins() -> None:

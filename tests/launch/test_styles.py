@@ -110,6 +110,10 @@ def test_without_slurm_mpirun_starts_them() -> None:
         (("python", "-m", "torch.distributed.run", "train.py"), "torchrun", 3, "python"),
         (("accelerate", "launch", "--mixed_precision", "bf16", "train.py"), "accelerate", 4, "python"),
         (("deepspeed", "train.py", "--deepspeed"), "deepspeed", 1, "python"),
+        (("horovodrun", "-np", "8", "python", "train.py"), "horovod", 4, "python"),
+        (("torchrun", "--nproc-per-node=4", "--module", "pkg.train"), "torchrun", 3, "-m"),
+        (("accelerate", "launch", "--module", "pkg.train"), "accelerate", 3, "-m"),
+        (("deepspeed", "--num_gpus", "4", "--module", "pkg.train"), "deepspeed", 4, "-m"),
     ],
 )
 def test_a_launcher_in_the_command_is_taken_over(command: tuple[str, ...], style: str, taken: int, last: str) -> None:
@@ -122,6 +126,44 @@ def test_a_launcher_in_the_command_is_taken_over(command: tuple[str, ...], style
 def test_its_own_options_stay_behind_ours_so_that_they_win() -> None:
     made = plan(CLUSTER, gpus=4, command=("torchrun", "--max-restarts=7", "--nproc_per_node=4", "train.py"))
     assert made.launcher.words.index("--max-restarts=7") > made.launcher.words.index("--nproc-per-node=4")
+
+
+def test_mpirun_of_several_nodes_starts_all_ranks_once() -> None:
+    made = plan(CLUSTER, nodes=2, command=("mpirun", "-n", "8", "./program"))
+    assert (made.launch.value, made.shape.ranks.value, made.launcher.taken) == ("mpi", 4, 3)
+    assert plan(CLUSTER, command=("mpirun", "-n", "8", "./program")).launch.value == "plain"
+
+
+@pytest.mark.parametrize("own", ["--max-restarts=3", "--rdzv_backend=c10d"])
+def test_agents_that_must_be_able_to_meet_again_are_told_where(own: str) -> None:
+    made = plan(CLUSTER, nodes=2, gpus=4, command=("torchrun", "--nnodes=2", own, "train.py"))
+    assert "--rdzv-endpoint={MASTER_ADDR}:{MASTER_PORT}" in made.launcher.words
+    assert "TORCH_DISABLE_SHARE_RDZV_TCP_STORE" in {export.name for export in made.exports}
+
+
+@pytest.mark.parametrize(
+    ("command", "port"),
+    [
+        (("torchrun", "--master_port", "29500", "train.py"), "29500"),
+        (("torchrun", "--master-port=0", "train.py"), None),
+        (("accelerate", "launch", "--main_process_port=29501", "train.py"), "29501"),
+        (("torchrun", "train.py", "--master_port=29500"), None),
+    ],
+)
+def test_a_port_in_the_command_is_tried_out_before_anything_starts(command: tuple[str, ...], port: str | None) -> None:
+    told = {export.name: export.value for export in plan(CLUSTER, nodes=2, gpus=4, command=command).exports}
+    assert told.get("MASTER_PORT") == port
+
+
+def test_a_number_that_is_filled_in_on_each_node_is_no_reason_to_refuse() -> None:
+    command = ("torchrun", "--nnodes=2", "--node_rank={NODE_RANK}", "train.py")
+    assert "--node_rank={NODE_RANK}" in plan(CLUSTER, nodes=2, gpus=4, command=command).launcher.words
+
+
+def test_a_meeting_place_of_ones_own_stays_alone() -> None:
+    command = ("torchrun", "--rdzv_backend=c10d", "--rdzv_endpoint", "head:29400", "train.py")
+    words = plan(CLUSTER, nodes=2, gpus=4, command=command).launcher.words
+    assert not any("{MASTER_ADDR}" in word or "is_host" in word for word in words)
 
 
 def test_the_number_in_the_command_counts_where_no_gpu_does() -> None:
@@ -137,6 +179,24 @@ REFUSED: dict[str, dict[str, Any]] = {
     "python-c": {"gpus": 2, "command": ("python", "-c", "print(1)"), "launch__with": "torchrun"},
     "command-says-eight": {"gpus": 4, "command": ("torchrun", "--nproc_per_node", "8", "train.py")},
     "accelerate-says-four": {"nodes": 2, "gpus": 4, "command": ("accelerate", "launch", "--num_processes=4", "t.py")},
+    "accelerate-says-seven": {"nodes": 2, "gpus": 4, "command": ("accelerate", "launch", "--num_processes=7", "t.py")},
+    "horovodrun-says-four": {"nodes": 2, "gpus": 4, "command": ("horovodrun", "-np", "4", "python", "train.py")},
+    "mpirun-says-eight": {
+        "nodes": 2,
+        "tasks": 2,
+        "launch__with": "mpi",
+        "command": ("mpirun", "-n", "8", "./program"),
+    },
+    "torchrun-for-four-nodes": {"nodes": 2, "gpus": 4, "command": ("torchrun", "--nnodes=4", "train.py")},
+    "torchrun-as-node-0": {"nodes": 2, "gpus": 4, "command": ("torchrun", "--node_rank", "0", "train.py")},
+    "torchrun-at-localhost": {
+        "nodes": 2,
+        "gpus": 4,
+        "command": ("torchrun", "--rdzv-endpoint=localhost:29500", "train.py"),
+    },
+    "torchrun-with-shell": {"nodes": 2, "gpus": 4, "command": ("torchrun", "--nnodes=$SLURM_NNODES", "train.py")},
+    "srun-in-the-command": {"nodes": 2, "command": ("srun", "python", "train.py")},
+    "launcher-without-program": {"gpus": 4, "command": ("torchrun", "--no-python", "./train.sh")},
     "restarts-of-jax": {"nodes": 2, "launch__with": "jax", "launch__restarts": 2},
     "custom-without-line": {"nodes": 2, "launch__with": "custom"},
     "mpirun-with-options": {
@@ -154,25 +214,65 @@ def test_what_cannot_work_is_said_before_submitting(golden: Golden, name: str) -
     golden(f"refused-{name}.txt", raised.value.text() + "\n")
 
 
-LIGHTNING = "import lightning as L\ntrainer = L.Trainer(devices={devices}, num_nodes={nodes})\n"
+LIGHTNING = "import lightning as L\ntrainer = L.{name}(devices={devices}, num_nodes={nodes})\n"
+SPAWN = "import torch.multiprocessing as mp\nmp.spawn(main, nprocs={workers})\n"
 
 
-def lightning(devices: int, num_nodes: int, **asked: Any) -> Plan:
-    found = recognise(signs_in("fit.py", LIGHTNING.format(devices=devices, nodes=num_nodes)))
+def of_text(*texts: str, **asked: Any) -> Plan:
+    found = recognise([sign for number, text in enumerate(texts) for sign in signs_in(f"fit{number or ''}.py", text)])
     around, identity = Surroundings(scratch="/s"), Identity(slug="a", token="0" * 12)
     return make_plan(wish(**asked), CLUSTER, around, identity, CODE, (), found)
 
 
-def test_a_trainer_and_the_wish_must_agree() -> None:
-    assert lightning(4, 2, gpus=4, nodes=2).launch.because == "fit.py:2 calls lightning.Trainer"
-    with pytest.raises(SpecError, match="2 devices, but 4 GPUs"):
-        lightning(2, 2, gpus=4, nodes=2)
-    with pytest.raises(SpecError, match="num_nodes=1, but 2 nodes"):
-        lightning(4, 1, gpus=4, nodes=2)
+def trainer(devices: int, nodes: int, name: str = "Trainer") -> str:
+    return LIGHTNING.format(name=name, devices=devices, nodes=nodes)
+
+
+@pytest.mark.parametrize("name", ["Trainer", "Fabric"])
+def test_a_trainer_and_the_wish_must_agree(name: str) -> None:
+    assert of_text(trainer(4, 2, name), gpus=4, nodes=2).launch.because == f"fit.py:2 calls lightning.{name}"
+    with pytest.raises(SpecError, match=f"its {name} 2 devices, but 4 GPUs"):
+        of_text(trainer(2, 2, name), gpus=4, nodes=2)
+    with pytest.raises(SpecError, match=f"its {name} num_nodes=1, but 2 nodes"):
+        of_text(trainer(4, 1, name), gpus=4, nodes=2)
+    with pytest.raises(SpecError, match=f"its {name} 4 devices, but 2 ranks"):
+        of_text(trainer(4, 2, name), tasks=2, nodes=2)
+
+
+def test_a_second_trainer_for_the_laptop_is_no_reason_to_refuse() -> None:
+    assert of_text(trainer(1, 1), trainer(4, 2), gpus=4, nodes=2).launch.value == "lightning"
 
 
 def test_a_trainers_devices_count_where_no_gpu_does() -> None:
-    assert lightning(3, 2, nodes=2).shape.ranks.value == 3
+    assert of_text(trainer(3, 2), nodes=2).shape.ranks.value == 3
+
+
+@pytest.mark.parametrize("package", ["lightning", "pytorch_lightning"])
+def test_lightning_is_looked_for_by_the_name_that_the_program_imports(package: str) -> None:
+    told = of_text(f"from {package} import Trainer\nTrainer()\n", gpus=4).exports
+    assert [export.value for export in told if export.name == "VOY_NEEDS"] == [f"python {package}"]
+
+
+# ── workers that the program starts itself ───────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("workers", ["4", "torch.cuda.device_count()"])
+def test_spawned_workers_share_the_cores_of_their_node(workers: str) -> None:
+    made = of_text(SPAWN.format(workers=workers), gpus=4, cpus=8)
+    told = {export.name: export.value for export in made.exports}
+    assert (made.launch.value, made.shape.tasks_per_node.value) == ("per-node", 1)
+    assert made.shape.cpus_per_task.value == 8 and told["OMP_NUM_THREADS"] == "2"
+
+
+def test_more_of_them_than_gpus_are_refused() -> None:
+    with pytest.raises(SpecError, match="starts 8 workers, but 4 GPUs a node"):
+        of_text(SPAWN.format(workers="8"), gpus=4)
+
+
+@pytest.mark.parametrize("style", ["per-rank", "mpi"])
+def test_ranks_that_share_a_gpu_are_told_of(style: str) -> None:
+    assert any("NCCL refuses" in note for note in plan(CLUSTER, gpus=2, tasks=4, launch__with=style).notes)
+    assert not any("NCCL" in note for note in plan(CLUSTER, gpus=4, tasks=4, launch__with=style).notes)
 
 
 # ── the site's network, and styles of others ─────────────────────────────────────────────────────────────────────────

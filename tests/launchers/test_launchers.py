@@ -1,11 +1,13 @@
 """The examples, run as they are: two nodes with two ranks each, on this machine and on real Slurms.
 
-`make test` runs those whose packages are small or that people use most, on one kind of Slurm; `make test-launchers`
-runs all of them everywhere.
+`make test` runs those whose packages are small or that people use most, on one kind of Slurm, and of the others those
+whose files have changed (`proven.py`); `make test-launchers` runs all of them everywhere.
 """
 
 from __future__ import annotations
 
+import contextlib
+import json
 import shutil
 import time
 from collections.abc import Iterator
@@ -14,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from tests.launchers.environments import EVERYTHING, environment
+from tests.launchers.proven import LARGE, is_proven
 from tests.place import Place
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -32,7 +35,21 @@ STYLES = {
     "ray": ("ray", "2 nodes: sum of squares 20540", 1),
     "spark": ("spark", "sum 499999500000", 1),
 }
-ALWAYS = {("torchrun", "S"), ("per-rank", "P"), ("mpi", "P"), ("dask", "P"), ("dask", "local"), ("mpi", "local")}
+WITH_RANKS = [style for style, (_, words, _) in STYLES.items() if words.startswith(RANKS)]
+ALWAYS = {
+    ("torchrun", "S"),
+    ("per-rank", "P"),
+    ("lightning", "P"),
+    ("accelerate", "S"),
+    ("jax", "P"),
+    ("ray", "P"),
+    ("mpi", "P"),
+    ("mpi", "local"),
+    ("killed mpi", "local"),
+    ("dask", "P"),
+    ("dask", "local"),
+    ("lost dask", "local"),
+}
 
 
 def prepared(place: Place, style: str, packages: str = "") -> Place:
@@ -56,8 +73,10 @@ def _variables(style: str, made: Path, place: Place) -> Iterator[tuple[str, str]
         yield from {"TORCH_EXTENSIONS_DIR": str(made / "extensions"), "MAX_JOBS": "1"}.items()
 
 
-def chosen(style: str, kind: str) -> None:
-    if not EVERYTHING and (style, kind) not in ALWAYS:
+def chosen(what: str, kind: str) -> None:
+    """One that has changed is also run by `make test`, where two kinds of place have to do."""
+    changed = what in LARGE and kind != "S" and not is_proven(what)
+    if not (EVERYTHING or changed or (what, kind) in ALWAYS):
         pytest.skip("`make test-launchers` runs it")
 
 
@@ -113,49 +132,138 @@ runpy.run_path(sys.argv[0], run_name="__main__")
 """
 
 
-@pytest.mark.parametrize("style", ["lightning", "accelerate", "deepspeed", "jax", "tensorflow", "mpi"])
+def program_of(place: Place) -> str:
+    return next(path.name for path in sorted(place.project.glob("*.py")))
+
+
+@pytest.mark.parametrize("style", [*WITH_RANKS, "per-rank"])
 def test_a_rank_that_is_killed_while_the_others_wait_for_it_ends_them(
     style: str, kind: str, request: pytest.FixtureRequest
 ) -> None:
-    chosen("killed", kind)
-    place = prepared(place_of(kind, request), style)
+    chosen(f"killed {style}", kind)
+    place = prepared(place_of(kind, request), "torchrun" if style == "per-rank" else style)
+    program = program_of(place)
     place.write("dies.py", DIES)
-    program = next(path.name for path in sorted(place.project.glob("*.py")) if path.name != "dies.py")
     started = time.monotonic()
     ended = place.finish("-W", style, "--", "python", "dies.py", program)
     assert (ended["state"], ended["because"].split(" on ")[0]) == ("failed", "rank 2"), ended["because"]
     assert "SIGKILL" in ended["because"]
     assert "the last lines of rank 2" in place.voy("status", ended["run"]).stdout
     assert time.monotonic() - started < 90
+    assert place.node_folders() == []
 
 
 LOSES = """
-import os, threading, time
-from dask.distributed import Client
+import os, time
+from pathlib import Path
+
+def kill():
+    own = {f"{name}={os.environ[name]}".encode() for name in ("SLURMD_NODENAME", "VOY_TOKEN")}
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            mine = own <= set((entry / "environ").read_bytes().split(b"\\0"))
+            if mine and WORD in (entry / "cmdline").read_bytes():
+                os.kill(int(entry.name), 9)
+        except OSError:
+            pass
 
 def node(): return os.environ["SLURMD_NODENAME"]
-def die(): threading.Timer(0.5, os.kill, (os.getppid(), 9)).start()
+"""
+LOSES_DASK = """
+from dask.distributed import Client
 
 if __name__ == "__main__":
     client = Client()
     client.wait_for_workers(2, timeout=60)
     (other,) = [address for address, name in client.run(node).items() if name != node()]
-    client.run(die, workers=[other])
+    client.run(lambda: __import__("threading").Timer(0.5, kill).start(), workers=[other])
     while len(client.scheduler_info()["workers"]) > 1: time.sleep(0.1)
     print("without it", client.submit(sum, range(5)).result(), flush=True)
 """
+LOSES_RAY = """
+import ray
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy as At
+
+ray.init(logging_level="ERROR")
+(other,) = [one["NodeID"] for one in ray.nodes() if one["NodeName"] != node()]
+ray.remote(max_retries=0)(kill).options(scheduling_strategy=At(other, soft=False)).remote()
+while sum(one["Alive"] for one in ray.nodes()) > 1: time.sleep(0.1)
+print("without it", ray.get(ray.remote(lambda: sum(range(5))).remote()), flush=True)
+"""
+LOSES_SPARK = """
+from pyspark.sql import SparkSession
+
+session = SparkSession.builder.getOrCreate()
+context, here = session.sparkContext, node()
+
+def lost(_):
+    if node() != here: kill()
+    return node()
+
+while set(context.parallelize(range(8), 8).map(lambda _: node()).collect()) == {here}: time.sleep(0.1)
+try: context.parallelize(range(8), 8).foreach(lost)
+except Exception as problem: print("lost", type(problem).__name__, flush=True)
+while set(context.parallelize(range(8), 8).map(lambda _: node()).collect()) != {here}: time.sleep(0.5)
+print("without it", context.parallelize(range(5)).sum(), flush=True)
+"""
+# The program, and what the worker's own command line holds.
+LOST = {
+    "dask": (LOSES_DASK, "distributed.cli.dask_worker"),
+    "ray": (LOSES_RAY, "raylet/raylet"),
+    "spark": (LOSES_SPARK, "deploy.worker.Worker"),
+}
 
 
-def test_a_worker_that_is_lost_is_told_and_the_command_goes_on(kind: str, request: pytest.FixtureRequest) -> None:
-    chosen("dask", kind)
-    place = prepared(place_of(kind, request), "dask")
-    place.write("loses.py", LOSES)
+@pytest.mark.parametrize("style", LOST)
+def test_a_worker_that_is_lost_is_told_and_the_command_goes_on(
+    style: str, kind: str, request: pytest.FixtureRequest
+) -> None:
+    chosen(f"lost {style}", kind)
+    place = prepared(place_of(kind, request), style)
+    program, word = LOST[style]
+    place.write("loses.py", f"WORD = {word.encode()!r}\n{LOSES}{program}")
     ended = place.finish("--", "python", "loses.py")
-    assert ended["state"] == "done" and "without it 10" in place.log(ended["run"])
+    assert ended["state"] == "done" and "without it 10" in place.log(ended["run"]), place.log(ended["run"])
     (met,) = [event for event in ended["events"] if event["event"] == "ranks meet"]
     lost = [event["node"] for event in ended["events"] if event["event"] == "worker lost"]
     assert lost == [met["nodes"][1]]
     assert place.node_folders() == []
+
+
+WAITS = """
+import runpy, sys, threading
+del sys.argv[0]
+runpy.run_path(sys.argv[0], run_name="__main__")
+print("has run", flush=True)
+threading.Event().wait()
+"""
+# A minute on a Slurm is a minute, so only where more is to be ended than the tasks that srun has started.
+LIMITS = [(style, "local") for style in STYLES] + [(style, "P") for style in ("mpi", "horovod", "dask", "ray", "spark")]
+
+
+@pytest.mark.parametrize(("style", "kind"), LIMITS)
+def test_at_its_time_limit_all_of_it_is_ended(style: str, kind: str, request: pytest.FixtureRequest) -> None:
+    chosen(f"limit {style}", kind)
+    place = prepared(place_of(kind, request), style)
+    program = program_of(place)
+    place.write("waits.py", WAITS)
+    ended = place.finish("-t", "40s" if kind == "local" else "1m", "--", "python", "waits.py", program)
+    log = place.log(ended["run"])
+    assert ended["state"] == "timeout", log
+    assert log.count("has run") == (4 if style in WITH_RANKS else 1), log
+    assert place.node_folders() == []
+    token = json.loads((place.folder(ended["run"]) / "run.json").read_text())["token"]
+    place.until(lambda: not left_of(token))
+
+
+def left_of(token: str) -> list[str]:
+    """Command lines of processes that a run has left behind, on any node."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if f"VOY_TOKEN={token}".encode() in (entry / "environ").read_bytes().split(b"\0"):
+                found.append((entry / "cmdline").read_text().replace("\0", " "))
+    return found
 
 
 @pytest.mark.parametrize("rank", [1, 2])
@@ -167,6 +275,23 @@ def test_the_rank_that_aborts_mpi_is_named(rank: int, kind: str, request: pytest
     assert ended["because"].endswith(": it called MPI_Abort")
     page = place.voy("status", ended["run"]).stdout
     assert f"the last lines of rank {rank}" in page and f"rank {rank} was told to fail" in page
+
+
+@pytest.mark.parametrize("fails", [False, True])
+@pytest.mark.parametrize("slurm", ["S", "P"])
+def test_mpi_ranks_that_srun_starts_itself(slurm: str, fails: bool, request: pytest.FixtureRequest) -> None:
+    chosen("mpi", slurm)
+    place = prepared(place_of(slurm, request), "mpi")
+    text = (place.project / "voyageur.toml").read_text()
+    place.write("voyageur.toml", text.replace("[launch]", '[launch]\nmpi = "pmi2"'))
+    ended = place.finish("--", "python", "pi.py", *(("--fail-on", "2") if fails else ()))
+    log = place.log(ended["run"])
+    assert "--mpi=pmi2" in (place.folder(ended["run"]) / "job.sh").read_text()
+    if fails:
+        assert (ended["state"], ended["because"].split(" on ")[0]) == ("failed", "rank 2"), ended["because"]
+        assert "rank 2 was told to fail" in place.voy("status", ended["run"]).stdout
+    else:
+        assert ended["state"] == "done" and log.count(f"{RANKS}, pi 3.141593") == 4, log
 
 
 def test_torchrun_starts_all_workers_anew(kind: str, request: pytest.FixtureRequest) -> None:

@@ -282,3 +282,14 @@ def test_ranks_that_voyageur_starts_share_the_cpus_and_use_all_gpus(tmp_path: Pa
     asked = {"gpus": 4, "cpus": 24, "launch__with": "torchrun"}
     assert program(tmp_path, RANKED.format(6), **asked) == []
     assert program(tmp_path, RANKED.format(7), **asked) == ["warning train.py:5 too-many-workers"]
+
+
+@pytest.mark.parametrize(
+    ("style", "fix"), [("torchrun", "num_workers=6"), ("per-rank", "num_workers=len(os.sched_getaffinity(0))")]
+)
+def test_the_fix_counts_the_cores_of_a_process_and_not_those_of_its_launcher(
+    style: str, fix: str, tmp_path: Path
+) -> None:
+    asked: dict[str, Any] = {"gpus": 4, "cpus": 24, "launch__with": style}
+    (found,) = findings(tmp_path, {"train.py": RANKED.format(7)}, **asked)
+    assert found.fix and found.fix.endswith(fix)

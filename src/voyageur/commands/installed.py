@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 from pathlib import Path
 
@@ -11,25 +12,24 @@ from voyageur.env import Built
 from voyageur.errors import SpecError
 from voyageur.launch import Style, style_named
 from voyageur.plan import Plan
-from voyageur.plan.launch import wanted_from
 from voyageur.site import Site
-from voyageur.spec import Spec
 
 _FIND = "import importlib.util, sys; sys.exit(importlib.util.find_spec(sys.argv[1]) is None)"
 _PATIENCE = 10.0
 
 
-def check_installed(spec: Spec, site: Site, plan: Plan) -> None:
+def check_installed(site: Site, plan: Plan) -> None:
     """Modules may bring it, and another machine has its own: then the run says so in its first second."""
     style = style_named(plan.launch.value)
     if style is None or plan.container or plan.modules.value or not session.is_here(site):
         return
+    word, modules = _needed(plan)
     if plan.environment.value:
-        _check_made(style, plan, plan.environment.value)
+        _check_made(style, modules, plan, plan.environment.value)
         return
     folder = Path(plan.activate.value).parent if plan.activate.value else None
-    for module in style.modules:
-        python = _python(style, spec, site, plan, folder)
+    for module in modules:
+        python = _python(word, folder)
         if python and not _has(python, module):
             raise SpecError(
                 f"`{style.name}` needs the package `{module}`, and the run's environment has none",
@@ -45,9 +45,16 @@ def check_installed(spec: Spec, site: Site, plan: Plan) -> None:
             )
 
 
-def _check_made(style: Style, plan: Plan, built: Built) -> None:
+def _needed(plan: Plan) -> tuple[str, list[str]]:
+    """The run's Python, as the run itself will look for it, and the modules that it must have."""
+    told = next((export.value for export in plan.exports if export.name == "VOY_NEEDS"), "python")
+    word, *modules = shlex.split(told)
+    return word, modules
+
+
+def _check_made(style: Style, modules: list[str], plan: Plan, built: Built) -> None:
     """What is in it was written down when it was made."""
-    for module in style.modules:
+    for module in modules:
         if built.imports and module.partition(".")[0] not in built.imports:
             raise SpecError(
                 f"`{style.name}` needs the package `{module}`, and the run's environment has none",
@@ -59,9 +66,8 @@ def _check_made(style: Style, plan: Plan, built: Built) -> None:
 _PACKAGE = {"distributed": "'dask[distributed]'"}
 
 
-def _python(style: Style, spec: Spec, site: Site, plan: Plan, folder: Path | None) -> str:
+def _python(word: str, folder: Path | None) -> str:
     """The run's own, if it can be known: by its whole path, or in the virtual environment that is activated."""
-    word = style.python_of(wanted_from(spec, site, plan.shape, None))
     found = Path(word) if "/" in word else folder / word if folder else None
     return str(found) if found and os.access(found, os.X_OK) else ""
 

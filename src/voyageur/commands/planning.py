@@ -64,7 +64,7 @@ class Wished(Struct, frozen=True, kw_only=True):
 
 def plan_from(wish: Wish, site_name: str | None = None) -> Planned:
     planned = plan_of(wished_from(wish, site_name))
-    check_installed(planned.spec, planned.site, planned.plan)
+    check_installed(planned.site, planned.plan)
     return judged(planned)
 
 

@@ -40,7 +40,7 @@ def command(**typed: Any) -> None:
     from voyageur.commands.following import follow
     from voyageur.commands.judging import refuse_errors, warn
     from voyageur.commands.planning import make_run, plan_from
-    from voyageur.show.runs import summary_line
+    from voyageur.show.runs import first_failure_text, summary_line
     from voyageur.show.style import has_colours
 
     wish = Wish(**typed)
@@ -62,6 +62,9 @@ def command(**typed: Any) -> None:
         _cancel(runs, engine, run)
         raise
     runs.remember(run, verdict)
+    several = planned.plan.shape.nodes.value * planned.plan.shape.ranks.value > 1
+    if several and (first := first_failure_text(run, verdict, has_colours(sys.stderr))):
+        aside(first)
     aside(summary_line(run, verdict, has_colours(sys.stderr)))
     aside(f"everything about it: {run.folder}")
     if verdict.hint:

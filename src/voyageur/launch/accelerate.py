@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from voyageur.launch.style import RANK, Launcher, Style, Wanted
-from voyageur.launch.words import numbers_said, own_words
+from voyageur.launch.words import numbers_said, of_each_node, own_words, port_said, start_of_program
 
 
 class Accelerate(Style):
@@ -28,15 +28,15 @@ class Accelerate(Style):
         folder, slash, _ = wanted.command[0].rpartition("/")
         python = f"{folder}{slash}python" if own else wanted.python
         words = (python, "-m", "accelerate.commands.launch", *_shape(wanted), *own[2:], "--no_python", *RANK)
-        return Launcher(words=(*words, python), taken=len(own)) if own else Launcher(words=words)
+        first, taken = start_of_program(wanted.command)
+        return Launcher(words=(*words, python, *first), taken=taken) if own else Launcher(words=words)
 
     def exports(self, wanted: Wanted) -> dict[str, str]:
-        return {} if wanted.gpus else {"ACCELERATE_USE_CPU": "1"}
+        cpu = {} if wanted.gpus else {"ACCELERATE_USE_CPU": "1"}
+        return cpu | port_said(wanted.command, "--main-process-port")
 
     def processes_said(self, wanted: Wanted) -> Iterator[tuple[str, int]]:
-        """`--num_processes` counts those of all machines."""
-        for option, number in numbers_said(wanted.command, ("--num_processes", "--num-processes")):
-            yield option, -(-number // wanted.nodes)
+        yield from of_each_node(numbers_said(wanted.command, ("--num-processes",)), wanted.nodes)
 
 
 def _shape(wanted: Wanted) -> tuple[str, ...]:

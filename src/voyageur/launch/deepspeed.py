@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from voyageur.launch.style import Launcher, Style, Tasks, Wanted
-from voyageur.launch.words import own_words
+from voyageur.launch.words import own_words, start_of_program
 
 
 class DeepSpeed(Style):
@@ -16,9 +16,10 @@ class DeepSpeed(Style):
     gpu_for_each = True
 
     def launcher(self, wanted: Wanted) -> Launcher:
-        own = own_words(wanted.command)
         folder, slash, _ = wanted.command[0].rpartition("/")
-        return Launcher(words=(f"{folder}{slash}python",), taken=len(own)) if own else Launcher()
+        first, taken = start_of_program(wanted.command)
+        own = own_words(wanted.command)
+        return Launcher(words=(f"{folder}{slash}python", *first), taken=taken) if own else Launcher()
 
     def exports(self, wanted: Wanted) -> dict[str, str]:
         return {} if wanted.gpus else {"DS_ACCELERATOR": "cpu"}

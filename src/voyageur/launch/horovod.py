@@ -5,8 +5,10 @@ horovodrun itself wants ssh between the nodes. A Horovod that was built with MPI
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from voyageur.launch.style import Launcher, Services, Style, Tasks, Wanted
-from voyageur.launch.words import own_words
+from voyageur.launch.words import numbers_said, of_each_node, own_words
 
 # `RendezvousServer.start` draws a port of its own, so the server behind it is made here, on ours.
 _SERVER = (
@@ -35,6 +37,9 @@ class Horovod(Style):
     def services(self, wanted: Wanted) -> Services:
         hosts = "{NODE_NAMES_WITH_RANKS}"
         return Services(head=(wanted.python, "-c", _SERVER, "{MASTER_PORT}", hosts, str(wanted.world)))
+
+    def processes_said(self, wanted: Wanted) -> Iterator[tuple[str, int]]:
+        yield from of_each_node(numbers_said(wanted.command, ("-np", "--num-proc")), wanted.nodes)
 
     def exports(self, wanted: Wanted) -> dict[str, str]:
         timeouts = {"HOROVOD_GLOO_TIMEOUT_SECONDS": "120", "HOROVOD_START_TIMEOUT": "120"}

@@ -7,9 +7,11 @@ cluster says that it can.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from voyageur.errors import SpecError
 from voyageur.launch.style import RANK, Launcher, Style, Tasks, Wanted
-from voyageur.launch.words import is_python, launcher_named, program_of
+from voyageur.launch.words import is_python, launcher_named, of_each_node, program_of
 
 _MPIRUN = ("mpirun", "mpiexec")
 
@@ -37,6 +39,11 @@ class Mpi(Style):
         if wanted.engine == "local" or (wanted.mpi == "none" and not wanted.starter):
             return ("mpirun", "-n", str(wanted.world))
         return (wanted.starter,) if wanted.starter and not wanted.mpi else ()
+
+    def processes_said(self, wanted: Wanted) -> Iterator[tuple[str, int]]:
+        own = list(wanted.command[1 : _own(wanted.command)])
+        if own and own[1].isdecimal():
+            yield from of_each_node([(" ".join(own), int(own[1]))], wanted.nodes)
 
     def step_flags(self, wanted: Wanted) -> tuple[str, ...]:
         return (f"--mpi={wanted.mpi}",) if wanted.mpi else ()

@@ -10,7 +10,10 @@ from msgspec import Struct
 
 
 class Sign(NamedTuple):
-    """`devices` and `nodes` are what a Lightning Trainer is told; None: nothing that can be known from the text."""
+    """`devices` and `nodes` are what a Lightning Trainer is told, or how many workers a program spawns on its node.
+
+    None: nothing that can be known from the text.
+    """
 
     style: str
     file: str
@@ -23,6 +26,14 @@ class Sign(NamedTuple):
     def place(self) -> str:
         return f"{self.file}:{self.line}"
 
+    @property
+    def package(self) -> str:
+        return self.what.partition(".")[0]
+
+    @property
+    def name(self) -> str:
+        return self.what.rpartition(".")[2]
+
 
 class Recognised(Struct, frozen=True, kw_only=True):
     """The style that a program wants, with its reason, and every sign that led there."""
@@ -31,10 +42,15 @@ class Recognised(Struct, frozen=True, kw_only=True):
     because: str
     signs: tuple[Sign, ...] = ()
 
-    def trainer(self) -> Sign | None:
-        return next((sign for sign in self.signs if sign.style == "lightning" and sign.what.endswith("Trainer")), None)
+    def trainers(self) -> list[Sign]:
+        """Those of Lightning that compare what they are told with what there is; a program may make several."""
+        return [sign for sign in self.signs if sign.style == "lightning" and sign.name in ("Trainer", "Fabric")]
+
+    def spawn(self) -> Sign | None:
+        return next((sign for sign in self.signs if sign.style == "per-node"), None)
 
 
+_OF_TRL = ("SFTTrainer", "DPOTrainer", "GRPOTrainer", "KTOTrainer", "PPOTrainer", "RewardTrainer")
 # The more special first: a Lightning program may call torch.distributed, too.
 _CALLS = (
     ("lightning", ("Trainer", "Fabric", "LightningCLI"), ("lightning", "pytorch_lightning", "lightning_fabric")),
@@ -46,7 +62,7 @@ _CALLS = (
     ("ray", ("init",), ("ray",)),
     ("per-node", ("spawn", "start_processes"), ("torch.multiprocessing",)),
     ("torchrun", ("init_process_group", "init_device_mesh"), ("torch.distributed",)),
-    ("torchrun", ("Trainer", "Seq2SeqTrainer", "SFTTrainer", "DPOTrainer"), ("transformers", "trl")),
+    ("torchrun", ("Trainer", "Seq2SeqTrainer", *_OF_TRL), ("transformers", "trl")),
     ("dask", ("Client",), ("dask.distributed", "distributed")),
     ("spark", ("SparkSession", "SparkContext", "getOrCreate"), ("pyspark",)),
 )
@@ -120,10 +136,16 @@ def _signs_of(file: str, node: ast.AST, names: dict[str, str]) -> Iterator[Sign]
     called = _dotted(node.func, names)
     package, _, function = called.rpartition(".")
     for style, functions, packages in _CALLS:
-        if function in functions and any(package == name or package.startswith(f"{name}.") for name in packages):
-            devices, nodes = _trainer(node) if style == "lightning" else (None, None)
-            yield Sign(style, file, node.lineno, called, devices, nodes)
+        known = any(package == name or package.startswith(f"{name}.") for name in packages)
+        if function in functions and known and not (style == "dask" and _has_a_cluster(node)):
+            yield Sign(style, file, node.lineno, called, *_numbers(style, node))
             return
+
+
+def _has_a_cluster(client: ast.Call) -> bool:
+    """`Client(cluster)`, `Client(n_workers=4)`: of its own, and ours would stand idle beside it."""
+    told = {word.arg for word in client.keywords}
+    return bool(client.args or told & {None, "address", "n_workers", "processes", "scheduler_file"})
 
 
 def _imports(file: str, node: ast.Import | ast.ImportFrom) -> Iterator[Sign]:
@@ -148,7 +170,20 @@ def _dotted(node: ast.expr, names: dict[str, str]) -> str:
     return ".".join([names[node.id], *reversed(parts)])
 
 
-# ── what a Lightning Trainer is told ─────────────────────────────────────────────────────────────────────────────────
+# ── what a Lightning Trainer, or a spawn, is told ────────────────────────────────────────────────────────────────────
+
+
+def _numbers(style: str, call: ast.Call) -> tuple[int | None, int | None]:
+    if style == "lightning":
+        return _trainer(call)
+    return (_spawned(call), None) if style == "per-node" else (None, None)
+
+
+def _spawned(call: ast.Call) -> int | None:
+    """`spawn(fn, args=(), nprocs=1)`; `start_processes` begins alike."""
+    told = {word.arg: word.value for word in call.keywords}
+    node = told.get("nprocs", call.args[2] if len(call.args) > 2 else None)
+    return _number(node) if node else None
 
 
 def _trainer(call: ast.Call) -> tuple[int | None, int | None]:
@@ -157,7 +192,8 @@ def _trainer(call: ast.Call) -> tuple[int | None, int | None]:
     if None in told:  # **options
         return None, None
     nodes = _number(told["num_nodes"]) if "num_nodes" in told else 1
-    return (_number(told["devices"]) if "devices" in told else None), nodes
+    devices = told.get("devices", told.get("gpus"))  # before Lightning 2.0 they were `gpus`
+    return (_number(devices) if devices else None), nodes
 
 
 def _number(node: ast.expr) -> int | None:

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from voyageur.errors import SpecError
 from voyageur.launch.words import is_python, launcher_named, numbers_said
 
 # The command as one worker of somebody else's launcher: its lines get its rank in front, its death is written down.
@@ -42,6 +41,7 @@ class Wanted(Struct, frozen=True, kw_only=True):
     mpi: str | None = None
     mpi4py: bool = False  # the program imports it
     lightning: bool = False  # it makes a Trainer of Lightning's
+    lightning_from: str = ""  # the package that it takes it from, if its text says so
     starter: str | None = None  # what starts ranks where srun does not
 
     @property
@@ -111,8 +111,11 @@ class Style:
         """Variables of each task, with blanks."""
         return {}
 
+    def needs(self, wanted: Wanted) -> tuple[str, ...]:
+        return self.modules
+
     def python_of(self, wanted: Wanted) -> str:
-        """The Python that must have `modules`: the command's, or the one beside the launcher that it names."""
+        """The Python that must have what it `needs`: the command's, or the one beside the launcher that it names."""
         folder, slash, _ = wanted.command[0].rpartition("/")
         return wanted.python if not launcher_named(wanted.command) else f"{folder}{slash}python"
 
@@ -135,60 +138,4 @@ class Style:
         yield from numbers_said(wanted.command, _PROCESS_OPTIONS)
 
 
-_PROCESS_OPTIONS = ("--nproc_per_node", "--nproc-per-node", "--num_gpus", "--ntasks-per-node")
-
-
-def refuse(style: Style, wanted: Wanted) -> None:
-    """What is wrong with a style for this wish, whichever style it is; then what the style itself has to say."""
-    _refuse_nodes(style, wanted)
-    _refuse_program(style, wanted)
-    _refuse_gpus(style, wanted)
-    _refuse_numbers(style, wanted)
-    if wanted.restarts and not style.restarts:
-        raise SpecError(
-            f"`{style.name}` cannot restart its workers", hint="leave `launch.restarts` out, or use torchrun"
-        )
-    style.refuse(wanted)
-
-
-def _refuse_nodes(style: Style, wanted: Wanted) -> None:
-    if style.tasks is Tasks.NONE and wanted.nodes > 1:
-        raise SpecError(
-            f"`{style.name}` starts one process, but {wanted.nodes} nodes are asked for",
-            hint="use `--launch per-node` or `--launch per-rank`, or one node",
-        )
-
-
-def _refuse_program(style: Style, wanted: Wanted) -> None:
-    if style.needs_python and not (is_python(wanted.command) or launcher_named(wanted.command) in style.replaces):
-        raise SpecError(
-            f"`{style.name}` starts Python programs, and `{' '.join(wanted.command[:2])}` is none",
-            facts=["the command must begin like `python train.py` or `python -m package`"],
-            hint="use `--launch per-rank` or `--launch per-node` for any other program",
-        )
-
-
-def _refuse_gpus(style: Style, wanted: Wanted) -> None:
-    if wanted.gpus and not style.uses_gpus:
-        raise SpecError(
-            f"`{style.name}` uses no GPUs, but {wanted.gpus} on each node are asked for",
-            hint="ask for none: `--gpus 0`",
-        )
-    if style.gpu_for_each and 0 < wanted.gpus < wanted.ranks:
-        raise SpecError(
-            f"{wanted.ranks} ranks on each node are more than its {wanted.gpus} GPUs",
-            facts=[f"`{style.name}` gives each rank a GPU of its own"],
-            hint=f"ask for `--tasks {wanted.gpus}`, or for `--gpus {wanted.ranks}`",
-        )
-
-
-def _refuse_numbers(style: Style, wanted: Wanted) -> None:
-    for option, number in style.processes_said(wanted):
-        most = wanted.gpus or wanted.ranks
-        if (wanted.gpus and number > wanted.gpus) or (style.has_ranks and number != wanted.ranks):
-            what = f"{most} GPUs on each node are" if wanted.gpus else f"{most} ranks on each node are"
-            raise SpecError(
-                f"the command says `{option}`, but {what} asked for",
-                facts=[f"{number} processes would start on a node"],
-                hint=f"leave the option out, or ask for `--{'gpus' if wanted.gpus else 'tasks'} {number}`",
-            )
+_PROCESS_OPTIONS = ("--nproc-per-node", "--num-gpus", "--ntasks-per-node")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from voyageur.errors import SpecError
+
 _PYTHON = re.compile(r"(?:.*/)?python[\d.]*")
 _MODULES = {"torch.distributed.run": "torchrun", "torch.distributed.launch": "torchrun"}
 # Options of Python's own that stand before the program and have no argument.
@@ -41,22 +43,55 @@ def launcher_named(command: Sequence[str]) -> str:
     return _MODULES.get(program_of(command), "") if _PYTHON.fullmatch(command[0] if command else "") else ""
 
 
-def numbers_said(command: Sequence[str], options: Iterable[str]) -> Iterator[tuple[str, int]]:
-    """`--nproc_per_node=8` and `--nproc_per_node 8`, as typed; only before the program's own words."""
+def said(command: Sequence[str], options: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """`--nproc_per_node=8` and `--nproc_per_node 8`, as typed, and the value; only before the program's own words."""
     words = own_words(command)
-    wanted = set(options)
+    wanted = {_alike(option) for option in options}
     for number, word in enumerate(words):
         name, equals, value = word.partition("=")
-        if name in wanted:
+        if _alike(name) in wanted:
             following = words[number + 1] if number + 1 < len(words) else ""
-            text = value if equals else following
-            if text.isdecimal():
-                yield (word if equals else f"{word} {text}"), int(text)
+            yield (word, value) if equals else (f"{word} {following}", following)
+
+
+def _alike(option: str) -> str:
+    """Launchers take `_` and `-` in their options alike."""
+    return option.replace("_", "-")
+
+
+def numbers_said(command: Sequence[str], options: Iterable[str]) -> Iterator[tuple[str, int]]:
+    yield from ((typed, int(value)) for typed, value in said(command, options) if value.isdecimal())
 
 
 def own_words(command: Sequence[str]) -> list[str]:
     """The launcher's own words, when the command begins with one: all before the program it starts."""
     return list(command[: program_at(command)]) if launcher_named(command) else []
+
+
+def of_each_node(said: Iterable[tuple[str, int]], nodes: int) -> Iterator[tuple[str, int]]:
+    """Of numbers that count the processes of all nodes."""
+    for option, number in said:
+        if number % nodes:
+            raise SpecError(
+                f"the command says `{option}`, and {nodes} nodes cannot share {number} processes evenly",
+                hint="leave the option out, or ask for other nodes",
+            )
+        yield option, number // nodes
+
+
+def port_said(command: Sequence[str], option: str) -> dict[str, str]:
+    """As the variable by which the first node tries it out before anything starts. 0 means any."""
+    port = next((number for _, number in numbers_said(command, (option,))), 0)
+    return {"MASTER_PORT": str(port)} if port else {}
+
+
+def start_of_program(command: Sequence[str]) -> tuple[tuple[str, ...], int]:
+    """What Python is told first in the launcher's place, and how many words of the command that replaces.
+
+    Launchers understand `--module`, Python only `-m`.
+    """
+    at = program_at(command)
+    return (("-m",), at + 1) if list(command[at : at + 1]) == ["--module"] else ((), at)
 
 
 def program_at(command: Sequence[str]) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from voyageur.errors import SpecError
 from voyageur.launch import Services, Style, Tasks, Wanted, names, refuse, style_named, titles
-from voyageur.launch.signs import Recognised
+from voyageur.launch.signs import Recognised, Sign
 from voyageur.launch.words import launcher_named
 from voyageur.plan.model import Choice, Export, Shape
 from voyageur.plan.reasons import asked
@@ -17,6 +17,7 @@ from voyageur.spec.keys import nearest
 TASK = ("$VOY_PYTHON", "-I", "$VOY_RUN_DIR/runtime.pyz", "task", "--")
 _NAMED = {"torchrun": "torchrun", "accelerate": "accelerate"}
 _NAMED_BY_MANY = {"deepspeed": "deepspeed", "horovodrun": "horovod", "spark-submit": "spark"}
+_NAMED_BY_NODES = {"mpirun": "mpi", "mpiexec": "mpi"}  # once on each node they would start all ranks there
 
 
 def decide_launch(spec: Spec, recognised: Recognised | None) -> Choice[str]:
@@ -38,7 +39,8 @@ def _by_itself(spec: Spec, recognised: Recognised | None) -> Choice[str]:
     many = resources.nodes > 1 or resources.gpus > 1 or bool(resources.tasks)
     if spec.launch.line:
         return Choice(value="custom", because=f"`launch.line` is given by {spec.source('launch.line')}")
-    if style := _NAMED.get(named) or (_NAMED_BY_MANY.get(named) if many else None):
+    several = {**_NAMED_BY_MANY, **(_NAMED_BY_NODES if resources.nodes > 1 else {})} if many else {}
+    if style := _NAMED.get(named) or several.get(named):
         return Choice(value=style, because=f"the command begins with {named}")
     if recognised and many and not named:
         return Choice(value=recognised.style, because=recognised.because)
@@ -57,7 +59,7 @@ def style_of(launch: Choice[str]) -> Style:
 
 def wanted_from(spec: Spec, site: Site, shape: Shape, recognised: Recognised | None) -> Wanted:
     memory = shape.memory.value
-    signs = {sign.style for sign in recognised.signs} if recognised else set()
+    signs = {sign.style: sign for sign in reversed(recognised.signs)} if recognised else {}
     return Wanted(
         command=spec.command,
         nodes=shape.nodes.value,
@@ -71,6 +73,7 @@ def wanted_from(spec: Spec, site: Site, shape: Shape, recognised: Recognised | N
         mpi=spec.launch.mpi or site.request.mpi,
         mpi4py="mpi" in signs,
         lightning="lightning" in {*signs, spec.launch.with_},
+        lightning_from=signs["lightning"].package if "lightning" in signs else "",
         starter=site.request.launcher,
     )
 
@@ -84,18 +87,44 @@ def check_launch(style: Style, wanted: Wanted, recognised: Recognised | None, mp
             f"`launch.mps` is for several processes on one GPU, and `{style.name}` starts one",
             hint="leave it out, or ask for copies with `--launch replicas --tasks 2`",
         )
-    trainer = recognised.trainer() if recognised else None
-    if trainer and trainer.devices and wanted.gpus and trainer.devices != wanted.gpus:
+    if recognised:
+        _refuse_trainers(recognised.trainers(), style, wanted)
+        _refuse_spawn(recognised.spawn(), style, wanted)
+
+
+def _refuse_trainers(trainers: list[Sign], style: Style, wanted: Wanted) -> None:
+    """One that fits is enough: another may be for the laptop, or for a test."""
+    have = wanted.gpus or (wanted.ranks if style.has_ranks else 0)
+    of_devices = [one for one in trainers if one.devices and have and one.devices != have]
+    of_nodes = [one for one in trainers if one.nodes and one.nodes != wanted.nodes]
+    if len({*of_devices, *of_nodes}) < len(trainers):
+        return
+    for one in of_devices[:1]:
+        what, option = (f"{have} GPUs", "gpus") if wanted.gpus else (f"{have} ranks", "tasks")
         raise SpecError(
-            f"{trainer.place} gives its Trainer {trainer.devices} devices, but {wanted.gpus} GPUs a node are asked for",
-            hint=f'ask for `--gpus {trainer.devices}`, or write `devices="auto"`',
+            f"{one.place} gives its {one.name} {one.devices} devices, but {what} a node are asked for",
+            hint=f'ask for `--{option} {one.devices}`, or write `devices="auto"`',
         )
-    if trainer and trainer.nodes and trainer.nodes != wanted.nodes:
+    for one in of_nodes[:1]:
         raise SpecError(
-            f"{trainer.place} gives its Trainer num_nodes={trainer.nodes}, but {wanted.nodes} nodes are asked for",
+            f"{one.place} gives its {one.name} num_nodes={one.nodes}, but {wanted.nodes} nodes are asked for",
             facts=["Lightning compares them and stops; without `num_nodes` it counts one"],
-            hint=f"ask for `--nodes {trainer.nodes}`, or write `num_nodes={wanted.nodes}`",
+            hint=f"ask for `--nodes {one.nodes}`, or write `num_nodes={wanted.nodes}`",
         )
+
+
+def _refuse_spawn(spawn: Sign | None, style: Style, wanted: Wanted) -> None:
+    if spawn and spawn.devices and style.name == "per-node" and 0 < wanted.gpus < spawn.devices:
+        raise SpecError(
+            f"{spawn.place} starts {spawn.devices} workers, but {wanted.gpus} GPUs a node are asked for",
+            hint=f"ask for `--gpus {spawn.devices}`, or write `nprocs=torch.cuda.device_count()`",
+        )
+
+
+def launch_notes(style: Style, wanted: Wanted) -> Iterator[str]:
+    """Of what may be meant so."""
+    if style.tasks is Tasks.RANKS and not style.gpu_for_each and 0 < wanted.gpus < wanted.ranks:
+        yield f"{wanted.ranks} ranks on each node share its {wanted.gpus} GPUs; NCCL refuses two ranks on one GPU"
 
 
 def binding(spec: Spec, site: Site, style: Style, wanted: Wanted) -> tuple[str, ...]:
@@ -219,8 +248,8 @@ _FILLED = "set for each task, its blanks filled in there"
 
 def _needs(style: Style, wanted: Wanted) -> Iterator[Export]:
     """Said at the first second of the run, in one sentence, where it could not be said before."""
-    if style.modules:
-        value = _lines((style.python_of(wanted), *style.modules))
+    if modules := style.needs(wanted):
+        value = _lines((style.python_of(wanted), *modules))
         yield Export(name="VOY_NEEDS", value=value, because=f"{style.name} does not work without")
     if style.programs:
         value = _lines(style.programs)

@@ -21,6 +21,7 @@ from voyageur.plan.launch import (
     check_launch,
     decide_launch,
     launch_exports,
+    launch_notes,
     launch_words,
     style_of,
     wanted_from,
@@ -67,9 +68,9 @@ def make_plan(
     refuse_retired(site)
     folders = folders_for(spec, around, identity)
     launch = decide_launch(spec, recognised)
-    style, trainer = style_of(launch), recognised.trainer() if recognised else None
+    style = style_of(launch)
     chain = decide_chain(spec, site, around)
-    shape, queue = decide_shape(in_pieces(spec, chain), site, style, trainer.devices if trainer else None)
+    shape, queue = decide_shape(in_pieces(spec, chain), site, style, recognised)
     shape = replace(shape, time=chain.piece) if chain else shape
     wanted = wanted_from(spec, site, shape, recognised)
     check_launch(style, wanted, recognised, mps=bool(spec.launch.mps))
@@ -147,7 +148,13 @@ def make_plan(
         ),
         launcher=style.launcher(wanted),
         secrets=spec.env.secrets,
-        notes=(*notes_on(spec, site, around), *chain_notes(spec, chain), *data_notes(data, site), *notes),
+        notes=(
+            *notes_on(spec, site, around),
+            *launch_notes(style, wanted),
+            *chain_notes(spec, chain),
+            *data_notes(data, site),
+            *notes,
+        ),
     )
 
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from voyageur.errors import SpecError
 from voyageur.launch import Style, Tasks, Wanted
+from voyageur.launch.signs import Recognised
 from voyageur.plan.gpus import gpu_reason, with_implied_gpu
 from voyageur.plan.model import Choice, Queue, Shape
 from voyageur.plan.queue import choose_partition, decide_queue
@@ -25,14 +26,14 @@ class _Wish(NamedTuple):
     gpu: Gpu | None
 
 
-def decide_shape(spec: Spec, site: Site, style: Style, devices: int | None = None) -> tuple[Shape, Queue]:
-    """`devices`: what the program itself says of the ranks on a node."""
+def decide_shape(spec: Spec, site: Site, style: Style, recognised: Recognised | None = None) -> tuple[Shape, Queue]:
+    """`recognised`: the program itself may say how many ranks a node has."""
     wanted = with_implied_gpu(spec, site)
     partition, because = choose_partition(spec, wanted, site)
     wish = _Wish(
         spec, site, wanted, partition, partition.gpu(wanted.gpu, wanted.gpus, wanted.nodes) if wanted.gpus else None
     )
-    ranks = _ranks(wish, style, devices)
+    ranks = _ranks(wish, style, recognised)
     tasks = _tasks_per_node(wish, style, ranks)
     cpus = _cpus(wish, ranks.value)
     shape = Shape(
@@ -55,11 +56,15 @@ def _said_model(wish: _Wish) -> str | None:
     return None if unsaid else wish.wanted.gpu
 
 
-def _ranks(wish: _Wish, style: Style, devices: int | None) -> Choice[int]:
+def _ranks(wish: _Wish, style: Style, recognised: Recognised | None) -> Choice[int]:
     """On each node: how many processes do the work, whoever starts them."""
     wanted = wish.wanted
     if wanted.tasks:
         return Choice(value=wanted.tasks, because=asked(wish.spec, "resources.tasks"))
+    spawn = recognised.spawn() if recognised and style.name == "per-node" else None
+    if spawn and (workers := spawn.devices or wanted.gpus):
+        many = min(workers, wanted.cpus or workers)
+        return Choice(value=many, because=f"{spawn.place} starts so many workers on its node")
     if not style.has_ranks:
         return Choice(value=1, because=f"launch {style.name}")
     if wanted.gpus:
@@ -67,8 +72,9 @@ def _ranks(wish: _Wish, style: Style, devices: int | None) -> Choice[int]:
     said = next(style.processes_said(Wanted(command=wish.spec.command, nodes=wanted.nodes)), None)
     if said:
         return Choice(value=said[1], because=f"the command says `{said[0]}`")
-    if devices:
-        return Choice(value=devices, because="the program's Trainer has so many devices")
+    trainer = next((one for one in recognised.trainers() if one.devices), None) if recognised else None
+    if trainer and trainer.devices:
+        return Choice(value=trainer.devices, because=f"the program's {trainer.name} has so many devices")
     return Choice(value=1, because=f"launch {style.name} without GPUs or `tasks`: one task a node")
 
 

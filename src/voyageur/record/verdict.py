@@ -94,8 +94,13 @@ def _by_marker(marker: Json, run: Run) -> Verdict:
         because=f"{because}; the kernel killed a process of it for want of memory" if for_memory else because,
         exit_code=code,
         signal=signum or None,
-        hint=_MORE_MEMORY if for_memory else _memory_hint(state, code, signum) or _resume_hint(run, state),
+        hint=_MORE_MEMORY if for_memory else _hint(run, state, code, signum, bool(first and first.get("problem"))),
     )
+
+
+def _hint(run: Run, state: State, code: int, signum: int, told: bool) -> str:
+    """`told`: what it failed of is known, and how its other processes were ended says nothing."""
+    return ("" if told else _memory_hint(state, code, signum)) or _resume_hint(run, state)
 
 
 def first_to_fail(run: Run) -> Json | None:

@@ -25,7 +25,7 @@ class Launched:
         self.services: Optional[members.Services] = None
         self.is_worker = False
         if variables.get("VOY_HEAD"):
-            self.services = members.Services(known, variables["VOY_TMP"])
+            self.services = members.Services(known, variables["VOY_TMP"], pause)
             self.is_worker = variables.get("VOY_TASKS_ARE") == "nodes" and not self.services.is_first
         if known.get("VOY_TASKS_ARE") != "copies":
             variables.update({name: known[name] for name in blanks.TOLD if name in known})
@@ -50,7 +50,7 @@ class Launched:
         return [signum for signum in SRUNS_OWN if signum not in left]
 
     def begin(self) -> None:
-        """Before the command: the services, as far as they are this task's. Raises MembersError."""
+        """Before the command: the services, as far as they are this task's. Raises MembersError, Stopped."""
         services = self.services
         if services is None:
             return

@@ -16,6 +16,7 @@ from typing import Dict, List, Mapping, Optional, Tuple
 from voyageur.runtime import blanks, inside, processes
 from voyageur.runtime.node_folder import NodeFolder, base_folder
 from voyageur.runtime.program import Program
+from voyageur.runtime.staging.aboard import Pause, Stopped
 
 _READY_SECONDS = 180.0
 _END_SECONDS = 10.0
@@ -30,9 +31,10 @@ class MembersError(Exception):
 class Services:
     """What a task starts beside, or instead of, the command. Its output goes to the node's own disk."""
 
-    def __init__(self, environment: Dict[str, str], tmp: str) -> None:
+    def __init__(self, environment: Dict[str, str], tmp: str, pause: Pause) -> None:
         self.environment = environment
         self.tmp = tmp
+        self.pause = pause
         self.program: Optional[Program] = None  # for those that run in a container
         self.short: Optional[NodeFolder] = None
         self.started: List["subprocess.Popen[bytes]"] = []
@@ -102,6 +104,7 @@ class Services:
             words, environment = self._entry("VOY_READY")
             with open(self.log("VOY_READY"), "ab") as log:
                 ready = subprocess.Popen(words, env=environment, stdout=log, stderr=subprocess.STDOUT)
+            self.started.append(ready)
             self._until(lambda: ready.poll() is not None, "VOY_READY", head, "not all workers came")
             if ready.returncode:
                 raise MembersError("not all workers came\n%s" % self.last_words("VOY_READY"))
@@ -118,7 +121,8 @@ class Services:
                 raise MembersError("the head ended with %s\n%s" % (head.returncode, self.last_words("VOY_HEAD")))
             if time.monotonic() > deadline:
                 raise MembersError("%s in %d s\n%s" % (what, _READY_SECONDS, self.last_words(name)))
-            time.sleep(0.1)
+            if not self.pause(0.1):
+                raise Stopped
 
 
 def _short_path(environment: Mapping[str, str]) -> str:

@@ -29,6 +29,7 @@ from voyageur.runtime.usage import Facts, Usage, of_all_nodes
 _LIMIT_SLACK = 10.0  # a stop this close to the limit is the limit's
 _WARNED_EARLY = 120.0  # Slurm sends the warning up to a minute early; one that comes earlier than this is no time limit
 _PREFLIGHT_SECONDS = 90.0
+_OTHERS_SECONDS = 10.0  # for a starter to end the ranks that are left
 
 
 class Supervisor:
@@ -250,6 +251,17 @@ class Supervisor:
             self.saving.mind()
             if self.aboard:
                 self.aboard.mind()
+            self._end_those_who_wait()
+
+    def _end_those_who_wait(self) -> None:
+        """srun ends the others itself. mpirun does not when a rank has died before it met them (MPICH 5.0)."""
+        assert self.child is not None
+        if not self.through_srun or self.child.is_srun or self.child.stopped_at is not None:
+            return
+        failed = [float(event.get("ended") or event["time"]) for event in self.ledger.own_events("task failed")]
+        if failed and time.time() - min(failed) > _OTHERS_SECONDS:
+            self.ledger.say("a rank has failed and the others go on without it; they are ended")
+            self.child.kill()
 
     def _listen(self) -> None:
         """Behind srun the first task does it: it sees the program's work."""

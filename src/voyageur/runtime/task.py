@@ -51,13 +51,10 @@ def run(command: List[str]) -> int:
             in_container=entry.is_hidden,
             ignores=launch.ignores(),
         )
-    except (MembersError, inside.ContainerError, OSError) as problem:
+    except (MembersError, Stopped, inside.ContainerError, OSError) as problem:
         launch.end()
         launch.leave(mailbox.pause, 0.0, ends_others=True)
-        if not isinstance(problem, OSError):
-            return _give_up(environment, what, place, str(problem), 1)
-        why = "%s cannot be started: %s" % (what.argv[0], problem.strerror)
-        return _give_up(environment, what, place, why, 127)
+        return _not_begun(environment, what, place, problem)
     _tell_of_mps(environment, launch)
     usage, oom_before, quiet = Usage(), oom_kills(), Quiet(environment)
     try:
@@ -144,9 +141,21 @@ def _give_up(environment: "dict[str, str]", what: program.Program, place: NodeFo
     return _refuse(environment, why, code)
 
 
+def _not_begun(environment: "dict[str, str]", what: program.Program, place: NodeFolder, problem: Exception) -> int:
+    if isinstance(problem, Stopped):
+        what.aboard.leave(program.may_come_back(environment))
+        place.leave()
+        return shell_code(-signal.SIGTERM)
+    if isinstance(problem, OSError):
+        why = "%s cannot be started: %s" % (what.argv[0], problem.strerror)
+        return _give_up(environment, what, place, why, 127)
+    return _give_up(environment, what, place, str(problem), 1)
+
+
 def _refuse(environment: "dict[str, str]", problem: str, code: int) -> int:
+    """A program of another task may have run and failed of the same already; this says why."""
     print("voyageur: %s" % problem, file=sys.stderr, flush=True)
-    _note(environment, "task failed", problem=problem)
+    _note(environment, "task failed", problem=problem, code=code, first=True)
     return code
 
 

@@ -80,14 +80,23 @@ def _progress(run: Run, verdict: Verdict) -> list[tuple[str, str]]:
 
 
 def _last_words(run: Run, verdict: Verdict, lines: int) -> tuple[str, list[str]]:
+    return _words_of_first(run, verdict, lines) or ("the log's last lines:", last_lines(run.log, lines))
+
+
+def _words_of_first(run: Run, verdict: Verdict, lines: int) -> tuple[str, list[str]] | None:
     """Of many ranks those of the first that failed: the others only say that they lost it."""
     first = first_to_fail(run) if verdict.state is State.FAILED else None
-    if first and "rank" in first:
-        last = [str(line) for line in first.get("last") or ()] or last_of(run.log, int(first["rank"]), lines)
-        if last:
-            title = f"the last lines of rank {first['rank']}, the first that failed:"
-            return title, [one_line(line) for line in last[-lines:]]
-    return "the log's last lines:", last_lines(run.log, lines)
+    if first is None or "rank" not in first:
+        return None
+    last = [str(line) for line in first.get("last") or ()] or last_of(run.log, int(first["rank"]), lines)
+    title = f"the last lines of rank {first['rank']}, the first that failed:"
+    return (title, [one_line(line) for line in last[-lines:]]) if last else None
+
+
+def first_failure_text(run: Run, verdict: Verdict, colours: bool, lines: int = 12) -> str:
+    """For those before whom the lines of all ranks have just gone by; empty where there is no rank to name."""
+    found = _words_of_first(run, verdict, lines)
+    return "\n".join([paint(found[0], "dim", colours), *(f"  {line}" for line in found[1])]) if found else ""
 
 
 def _moment(seconds: float) -> str:

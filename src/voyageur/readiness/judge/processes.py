@@ -37,13 +37,16 @@ _PRECISION_VARIABLES = {"NVIDIA_TF32_OVERRIDE", "TORCH_ALLOW_TF32_CUBLAS_OVERRID
 
 def workers(scene: Scene) -> Iterator[Finding]:
     cpus = _cpus_of_a_process(scene)
+    # Of a task that starts several processes the affinity is that of all of them.
+    alone = cpus >= scene.plan.shape.cpus_per_task.value
+    fix = None if alone else f"start as many as a process has CPUs: num_workers={cpus}"
     for module, sighting in scene.seen(Kind.WORKERS):
         count = _count(scene, sighting)
         if count is None:
             continue
         if count > cpus:
             what = f"{count} workers, and a process of this job has {cpus} CPU{'' if cpus == 1 else 's'}"
-            yield scene.finding(Level.WARNING, TOO_MANY_WORKERS, module, sighting, what)
+            yield scene.finding(Level.WARNING, TOO_MANY_WORKERS, module, sighting, what, fix)
         elif count == 0 and scene.plan.shape.gpus.value and cpus >= _ENOUGH_FOR_WORKERS:
             what = f"a DataLoader without workers, and {cpus} CPUs for each process"
             yield scene.finding(Level.HINT, NO_WORKERS, module, sighting, what)
