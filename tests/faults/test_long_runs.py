@@ -94,7 +94,8 @@ def test_nodes_die(production: Place) -> None:
 
     survive(production, run, lose_node, EVERY)
     events = [event for event in production.status(run)["events"] if event["event"] == "node left out"]
-    assert len({event["node"] for event in events}) == 2 and all("down" in event["because"] for event in events)
+    assert len({event["node"] for event in events}) == 2, events
+    assert all("down" in event["because"] for event in events), events
 
 
 def test_slurm_loses_sight_of_nodes_that_go_on(production: Place) -> None:

@@ -8,7 +8,7 @@ from voyageur.errors import SiteError, SpecError
 from voyageur.launch import Tasks
 from voyageur.launch.signs import Recognised
 from voyageur.plan.account import decide_account, what_is_left
-from voyageur.plan.chain import chain_notes, decide_chain, in_pieces
+from voyageur.plan.chain import chain_notes, decide_chain, in_pieces, more_time
 from voyageur.plan.container import decide_container, image_cargo
 from voyageur.plan.cost import decide_cost
 from voyageur.plan.data import data_notes, decide_data
@@ -125,7 +125,10 @@ def make_plan(
             warn=warn.value,
             requeue=requeue.value,
             experiment=experiment_of(spec),
-            launch=tuple(launch_exports(spec, site, style, wanted)),
+            launch=(
+                *launch_exports(spec, site, style, wanted),
+                *more_time(spec, site, partition, shape.time.value),
+            ),
             data=data,
             environment=environment.value,
             chain=chain,
