@@ -173,7 +173,7 @@ def _warning(spec: Spec, time: Duration) -> Choice[Duration]:
         raise SpecError(
             f"a warning {warn} before the end leaves less than half of {time} to work in",
             facts=[f"checkpoint.warn is asked for by {spec.source('checkpoint.warn')}"],
-            hint="ask for more time, or warn later",
+            hint=f"ask for `--time {Duration(2 * warn.seconds)}` at least, or for a shorter `warn` under [checkpoint]",
         )
     return Choice(value=warn, because=f"asked for by {spec.source('checkpoint.warn')}")
 

@@ -174,10 +174,13 @@ def _memory_hint(state: State, code: int, signum: int) -> str:
     return ""
 
 
+_UNFINISHED = (State.STOPPED, State.TIMEOUT, State.CANCELLED, State.FAILED)
+
+
 def _resume_hint(run: Run, state: State) -> str:
-    """Where the run's checkpoints are known, or it was only its time that was up."""
+    """Where the run's checkpoints are known: after anything that did not finish its work."""
     known = any(key.startswith("checkpoint.") for key in run.record.spec) or run.last("resumed from")
-    return RESUME.format(run=run.id) if state in (State.STOPPED, State.TIMEOUT) and known else ""
+    return RESUME.format(run=run.id) if state in _UNFINISHED and known else ""
 
 
 def _state(word: str) -> State:
@@ -354,7 +357,7 @@ def _ended(run: Run, row: JobRow, steps: tuple[JobRow, ...], now: float) -> Verd
     if row.state == "COMPLETED":
         return _completed(run, now)
     state, words = _ENDED.get(row.state, (State.FAILED, ""))
-    hint = _MORE_MEMORY if row.state == "OUT_OF_MEMORY" else ""
+    hint = _MORE_MEMORY if row.state == "OUT_OF_MEMORY" else _resume_hint(run, state)
     if (row.exit_code, row.signal) == (0, 53):
         words, hint = (
             f"{_who(run)} could not write the job's log, so the script never ran",
