@@ -1,6 +1,7 @@
-"""`python -m bench.resume`: 200 kills while checkpoints are written, beside plain `open`; the gap between two pieces.
+"""`python -m bench.resume`: 200 kills while checkpoints are written; the gap between two pieces.
 
-The gap on this machine and on a real Slurm; `python -m bench.resume gaps` measures only the latter.
+By `job.checkpoint`, by programs that know nothing, and into one file that is written anew each time. The gap on this
+machine and on a real Slurm; `python -m bench.resume gaps` measures only the latter.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from tests import trainer
 from tests.place import Place
 from tests.runtime.test_publishing import kill_at_random
 
+from bench.resume import formats
 from bench.resume.gaps import on_slurm
 
 KILLS = 200
@@ -73,6 +75,7 @@ def gap() -> None:
 if __name__ == "__main__":
     if sys.argv[1:] != ["gaps"]:
         published()
+        formats.killed(KILLS, seed=1)
         plain()
         gap()
     on_slurm()

@@ -114,6 +114,34 @@ def test_a_chain_that_needs_more_pieces_than_planned_says_so_and_adds_them(simpl
     simple.until(lambda: queued(simple, run) == [], 20)
 
 
+def test_this_machine_adds_pieces_as_well(local: Place) -> None:
+    trainer.prepare(local, chain=2, warn="1s")
+    run = local.submit("-t", "7s", *trainer.command(130))
+    ended = local.wait(run, code=0)
+    log = local.log(run)
+    assert ended["state"] == "done" and ended["attempt"] in (3, 4), log
+    assert trainer.result(130) in log and trainer.lost(log) == 0
+    assert log.index("2 pieces were planned; it needs ") < log.index("attempt 3 of")
+
+
+SHELL = """\
+echo "begins at ${1:-nothing}"
+[ "$1" = end ] && { echo "has ended"; exit 0; }
+until [ -e "$VOY_STOP_FILE" ]; do sleep 0.1; done
+echo end >"$VOY_CHECKPOINTS/state.txt"
+exit 3
+"""
+
+
+def test_in_a_chain_the_next_piece_asks_a_program_that_ended_behind_the_warning(local: Place) -> None:
+    """In a language of which nobody sees that it has looked for the stop file."""
+    local.write("work.sh", SHELL)
+    local.write("voyageur.toml", "[checkpoint]\nchain = 4\nwarn = '2s'\npattern = '*.txt'\nresume = 'end'\n")
+    ended = local.finish("-t", "4s", "--", "sh", "work.sh")
+    assert (ended["state"], ended["attempt"]) == ("done", 2)
+    assert "begins at end\nhas ended" in local.log(ended["run"])
+
+
 @pytest.mark.parametrize("may_cancel", [True, False], ids=["", "nor cancel"])
 def test_where_jobs_may_not_submit_all_pieces_wait_from_the_beginning(simple: Place, may_cancel: bool) -> None:
     simple.voy("site", "probe", "--name", "lab", "--write")
@@ -195,6 +223,26 @@ def test_a_failure_that_may_be_retried_is(place: Place) -> None:
     run = place.submit("-t", "60s", "--", "python", "flaky.py")
     ended = place.wait(run, code=0)
     assert (ended["state"], ended["attempt"]) == ("done", 3)
+
+
+def test_a_run_that_is_not_cut_is_tried_again_on_this_machine(local: Place) -> None:
+    local.write("flaky.py", "import os; raise SystemExit(4 if int(os.environ['VOY_ATTEMPT']) < 3 else 0)")
+    local.write("voyageur.toml", "retry.failures = 2\n")
+    ended = local.finish("--", "python", "flaky.py")
+    assert (ended["state"], ended["attempt"]) == ("done", 3)
+
+
+def test_more_time_is_asked_for_once_where_that_is_allowed(simple: Place) -> None:
+    """Ten minutes; the end of each is told by hand. The second has half as much more, and there is no third."""
+    assert simple.bed
+    run = warned_by_hand(simple, 2, before="retry.time = 1.5\n", steps=10_000)
+    ended = simple.wait(run, code=1)
+    assert (ended["state"], ended["attempt"]) == ("stopped", 2)
+    (raised,) = events(simple, run, "more time")
+    assert (raised["before"], raised["now"]) == (600, 900)
+    second = events(simple, run, "attempt started")[1]["job"]
+    assert simple.bed.job(str(second))["TimeLimit"] == "00:15:00"
+    assert "its 10 min were up; once more, with 15" in simple.log(run) and trainer.lost(simple.log(run)) == 0
 
 
 def test_without_progress_a_chain_ends_after_three_pieces(local: Place) -> None:

@@ -34,6 +34,33 @@ def test_stop_and_resume_lose_nothing(place: Place, cycles: int) -> None:
     assert "goes on from" in log
 
 
+DEAF = trainer.SOURCE.replace("job.should_stop()", "False")
+
+
+def test_a_program_that_does_not_listen_is_stopped_behind_its_next_checkpoint(place: Place) -> None:
+    stop_a_deaf_one(place)
+
+
+def test_behind_srun_as_well(production: Place) -> None:
+    stop_a_deaf_one(production, "-n", "2", "-W", "per-node")
+
+
+def stop_a_deaf_one(place: Place, *flags: str) -> None:
+    trainer.prepare(place)
+    place.write("train.py", DEAF)
+    run = place.submit("-t", "10m", *flags, *trainer.command(100_000, every=20))
+    place.until_logged(run, "step 3/")
+    place.voy("stop", run)
+    assert "asked to save and end" in place.status(run)["because"]
+    stopped = place.wait(run, code=1)
+    log = place.log(run)
+    assert (stopped["state"], stopped["because"]) == ("stopped", "as `voy stop` asked"), log
+    assert "it has saved, and is ended" in log and "step 20/" in log
+    place.voy("resume", run)
+    place.until_logged(run, "it goes on from step-", 60)
+    place.voy("cancel", run)
+
+
 def test_a_program_saves_when_it_is_asked_to_and_goes_on(local: Place) -> None:
     trainer.prepare(local)
     run = local.submit(*trainer.command(60, every=1000))
@@ -53,7 +80,6 @@ def test_what_cannot_be_resumed_says_why(local: Place) -> None:
     local.until_logged(slow, "step 1/")
     assert "has not ended: running" in local.voy("resume", slow, code=1).stderr
     assert "--time is not right" in local.voy("resume", run, "--force", "--time", "soon", code=2).stderr
-    assert "pieces are counted" in local.voy("extend", slow, code=1).stderr
     local.voy("cancel", slow)
     assert local.wait(slow, code=1)["state"] == "cancelled"
 
@@ -113,6 +139,29 @@ def test_extend_adds_pieces_that_start_after_all_others(simple: Place) -> None:
     simple.voy("cancel", run)
     assert simple.wait(run, code=1)["state"] == "cancelled"
     simple.until(lambda: not simple.bed.run(["squeue", "--noheader", f"--name={name}"]).stdout.strip(), 20)  # type: ignore[union-attr]
+
+
+def test_extend_on_this_machine(local: Place) -> None:
+    """Of a run that is not cut."""
+    trainer.prepare(local, warn="1s")
+    run = local.submit("-t", "8s", *trainer.command(100))
+    local.until_logged(run, "step 3/")
+    assert "has 3 more pieces" in local.voy("extend", run, "--pieces", "3").stdout
+    ended = local.wait(run, code=0)
+    assert ended["state"] == "done" and ended["attempt"] > 1
+    assert trainer.result(100) in local.log(run) and trainer.lost(local.log(run)) == 0
+
+
+def test_a_run_that_was_not_cut_goes_on_in_the_piece_that_extend_added(simple: Place) -> None:
+    trainer.prepare(simple)
+    simple.write("voyageur.toml", f"requeue = false\n{(simple.project / 'voyageur.toml').read_text()}")
+    run = simple.submit("-t", "10m", *trainer.command(60))
+    simple.until_logged(run, "step 5/")
+    simple.voy("extend", run)
+    trainer.warn(simple, run)
+    ended = simple.wait(run, code=0)
+    assert (ended["state"], ended["attempt"]) == ("done", 2)
+    assert trainer.result(60) in simple.log(run) and trainer.lost(simple.log(run)) == 0
 
 
 def test_a_stale_attempt_that_ends_by_itself_ends_nothing_else(local: Place) -> None:

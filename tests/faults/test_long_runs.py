@@ -35,6 +35,20 @@ def survive(place: Place, run: str, strike: Callable[[], None], redone: int) -> 
     assert trainer.lost(log) <= 2 * redone, log
 
 
+@pytest.mark.parametrize(("listens", "steps", "redone"), [(True, 300, 0), (False, 700, EVERY)], ids=["told", "deaf"])
+def test_its_time_is_up_twice(production: Place, listens: bool, steps: int, redone: int) -> None:
+    """Slurm's own limit of a minute. It comes up to half a minute late; what does not listen computes until then."""
+    trainer.prepare(production, chain=8, warn="30s")
+    if not listens:
+        production.write("train.py", trainer.SOURCE.replace("job.should_stop()", "False"))
+    run = production.submit("-t", "60s", *trainer.command(steps, 0.2, EVERY))
+    ended = production.wait(run, code=0)
+    log = production.log(run)
+    assert ended["state"] == "done" and ended["attempt"] >= 3, log
+    assert trainer.result(steps) in log
+    assert trainer.lost(log) <= (ended["attempt"] - 1) * redone, log
+
+
 def checkpoints(place: Place) -> list[Path]:
     return sorted(place.scratch.glob("project/train/checkpoints/step-*"))
 
@@ -94,7 +108,8 @@ def test_nodes_die(production: Place) -> None:
 
     survive(production, run, lose_node, EVERY)
     events = [event for event in production.status(run)["events"] if event["event"] == "node left out"]
-    assert len({event["node"] for event in events}) == 2 and all("down" in event["because"] for event in events)
+    assert len({event["node"] for event in events}) == 2, events
+    assert all("down" in event["because"] for event in events), events
 
 
 def test_slurm_loses_sight_of_nodes_that_go_on(production: Place) -> None:

@@ -27,4 +27,4 @@ def command(names: tuple[str, ...]) -> None:
             )
         files.write_atomically(str(run.folder / files.SAVE), b"save now, and go on\n")
         run.note("save asked")
-        emit(f"{run.id} is asked to save and go on")
+        emit(f"{run.id} is asked to save and go on; a program that looks at `job.should_save()` does")

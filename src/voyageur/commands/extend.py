@@ -18,18 +18,16 @@ def command(name: str, pieces: int) -> None:
     from voyageur.commands.ahead import line_up, pieces_of
     from voyageur.engines import Again
     from voyageur.engines.slurm import SlurmEngine
-    from voyageur.errors import RunError
 
     runs = session.runs()
     run, verdict = runs.look(runs.find(name))
     if verdict.state.is_final:
         once_more.refuse_final(run, verdict.state.value)
     engine = session.engine_of(run.record.engine)
-    if not isinstance(engine, SlurmEngine):
-        raise RunError(
-            f"{run.id} runs on this machine, where pieces are counted when it starts",
-            hint=f"`voy resume {run.id} --pieces {pieces}` goes on with it when it has ended",
-        )
+    if not isinstance(engine, SlurmEngine):  # this machine waits for nothing: the job itself begins once more
+        run.note("extended", pieces=pieces)
+        emit(f"{run.id} has {pieces} more piece{'' if pieces == 1 else 's'}")
+        return
     changes = Again(number=once_more.next_number(run), pieces=pieces, after=engine.active(run))
     if pieces_of(run) and changes.after:
         line_up(run, max(changes.after, key=int), changes, pieces)

@@ -13,8 +13,11 @@ from typing import BinaryIO, Callable, Optional
 
 _SETTLED_SECONDS = 5.0  # a file that was written to more recently may still be growing
 _LOOK_AGAIN = 0.5
-_ZIP, _HDF5, _NPY, _GZIP = _MAGICS = (b"PK\x03\x04", b"\x89HDF\r\n\x1a\n", b"\x93NUMPY", b"\x1f\x8b")
+_FRAMED_PICKLES = (b"\x80\x04\x95", b"\x80\x05\x95")
+_ZIP, _HDF5, _NPY, _GZIP = b"PK\x03\x04", b"\x89HDF\r\n\x1a\n", b"\x93NUMPY", b"\x1f\x8b"
+_MAGICS = (_ZIP, _HDF5, _NPY, _GZIP, *_FRAMED_PICKLES)
 _JSON_LIMIT = 64 << 20
+_PICKLE_LIMIT = 256 << 20
 _OF_TRAINER = {"training_args.bin", "optimizer.pt", "scheduler.pt"}
 
 
@@ -86,7 +89,7 @@ def _check_for(path: str, head: bytes) -> "Optional[Callable[[BinaryIO, int], Op
         return _safetensors
     if path.endswith(".json"):
         return _json
-    if head[:1] == b"\x80" and path.endswith((".pkl", ".pickle")):
+    if head.startswith(_FRAMED_PICKLES) or (head[:1] == b"\x80" and path.endswith((".pkl", ".pickle"))):
         return _pickle
     return None
 
@@ -116,20 +119,24 @@ def _safetensors(file: BinaryIO, size: int) -> Optional[str]:
 
 
 def _hdf5(file: BinaryIO, size: int) -> Optional[str]:
-    """The superblock says where the file ends; see the HDF5 File Format Specification, II.A."""
+    """The superblock says where the file ends, and whether somebody has it open for writing; see the HDF5 File Format
+    Specification, II.A. A program that was killed leaves the end of its last flush there, often of the very first."""
     head = file.read(64)
     if len(head) < 64:
         return "it is cut off"
-    version, width = head[8], 0
+    version, width, is_open = head[8], 0, False
     if version in (0, 1):
-        width, place = head[13], 24 if version == 0 else 28
+        width, place, is_open = head[13], 24 if version == 0 else 28, bool(head[20] & 1)
         place += 2 * width  # behind the base address and that of the free space
     elif version in (2, 3):
-        width, place = head[9], 12
+        width, place, is_open = head[9], 12, bool(head[11] & 1)
         place += 2 * width
     if width not in (4, 8):
         return None  # a version of which nothing is known here
-    return _ends_at(int.from_bytes(head[place : place + width], "little"), size)
+    wanted = int.from_bytes(head[place : place + width], "little")
+    if is_open and (version == 3 or size > wanted):  # of version 3 the library itself opens none that was not closed
+        return "it was never closed"
+    return _ends_at(wanted, size)
 
 
 def _npy(file: BinaryIO, size: int) -> Optional[str]:
@@ -178,9 +185,19 @@ def _json(file: BinaryIO, size: int) -> Optional[str]:
 
 
 def _pickle(file: BinaryIO, size: int) -> Optional[str]:
-    """A pickle ends with its stop mark. Nothing else can be told without running it."""
-    file.seek(size - 1)
-    return None if file.read(1) == b"." else "it is cut off"
+    """Its words are read up to the stop mark, and none is obeyed. What stands behind the last pickle is not known."""
+    import pickletools
+
+    if size > _PICKLE_LIMIT:
+        file.seek(size - 1)
+        return None if file.read(1) == b"." else "it is cut off"
+    try:
+        while file.peek(1)[:1] == b"\x80":  # type: ignore[attr-defined] # a file that was opened to be read has it
+            for _ in pickletools.genops(file):
+                pass
+    except (ValueError, EOFError, OverflowError, IndexError, struct.error):
+        return "it is cut off or damaged"
+    return None
 
 
 def _ends_at(wanted: int, size: int) -> Optional[str]:

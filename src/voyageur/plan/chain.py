@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from msgspec.structs import replace
@@ -13,7 +14,7 @@ from voyageur.plan.pieces import DAY, fitting_piece
 from voyageur.plan.queue import longest_time
 from voyageur.plan.reasons import asked
 from voyageur.runtime.resume import is_wanted
-from voyageur.site import Policy, Site
+from voyageur.site import Partition, Policy, Site
 from voyageur.spec import Spec
 from voyageur.units import Duration
 
@@ -122,13 +123,25 @@ def chain_exports(spec: Spec, site: Site, chain: Chain | None, identity: Identit
     if chain and chain.pieces.value > 1:
         yield Export(name="VOY_CHAIN", value=chain.by.value, because=chain.by.because)
         yield Export(name="VOY_PIECES", value=str(chain.pieces.value), because=chain.pieces.because)
-    if chain or retry.failures or retry.memory:
+    if chain or retry.failures or retry.memory or retry.time:
         may = site.engine == "slurm" and site.limits.sbatch_in_jobs is not False
         yield Export(name="VOY_SUCCESSORS", value=str(int(may)), because="1: a job may submit another")
     if site.engine == "slurm" and site.request.nodelist is Policy.FORBIDDEN:
         yield Export(name="VOY_LEAVE_OUT", value="0", because=f"{site.name} wants no job to name nodes")
     if uses_checkpoints(spec):
         yield from _trackers(spec, identity)
+
+
+def more_time(spec: Spec, site: Site, partition: Partition | None, time: Duration) -> Iterator[Export]:
+    """What a run that is not cut may ask for once, when its time was up."""
+    if spec.retry.time is None:
+        return
+    longest = (partition.time_limit if partition else None) or site.times.maximum
+    wanted = Duration(math.ceil(time.seconds * spec.retry.time))
+    more = min(wanted, longest) if longest else wanted
+    because = "seconds: once, when its time was up"
+    capped = f"; {wanted} is more than {longest}, the most there is" if more < wanted else ""
+    yield Export(name="VOY_RETRY_TIME", value=str(max(more, time).seconds), because=f"{because}{capped}")
 
 
 def uses_checkpoints(spec: Spec) -> bool:

@@ -8,7 +8,7 @@ from voyageur.errors import SiteError, SpecError
 from voyageur.launch import Tasks
 from voyageur.launch.signs import Recognised
 from voyageur.plan.account import decide_account, what_is_left
-from voyageur.plan.chain import chain_notes, decide_chain, in_pieces
+from voyageur.plan.chain import chain_notes, decide_chain, in_pieces, more_time
 from voyageur.plan.container import decide_container, image_cargo
 from voyageur.plan.cost import decide_cost
 from voyageur.plan.data import data_notes, decide_data
@@ -126,7 +126,10 @@ def make_plan(
             warn=warn.value,
             requeue=requeue.value,
             experiment=experiment_of(spec),
-            launch=tuple(launch_exports(spec, site, style, wanted)),
+            launch=(
+                *launch_exports(spec, site, style, wanted),
+                *more_time(spec, site, partition, shape.time.value),
+            ),
             data=data,
             environment=environment.value,
             chain=chain,
@@ -177,7 +180,7 @@ def _warning(spec: Spec, time: Duration) -> Choice[Duration]:
         raise SpecError(
             f"a warning {warn} before the end leaves less than half of {time} to work in",
             facts=[f"checkpoint.warn is asked for by {spec.source('checkpoint.warn')}"],
-            hint="ask for more time, or warn later",
+            hint=f"ask for `--time {Duration(2 * warn.seconds)}` at least, or for a shorter `warn` under [checkpoint]",
         )
     return Choice(value=warn, because=f"asked for by {spec.source('checkpoint.warn')}")
 

@@ -77,6 +77,7 @@ EXAMPLES = (
     Example("checkpoint.finished", "final.pt", "when this file appears, all is done"),
     Example("retry.failures", 2, "so often it is started again after a failure"),
     Example("retry.memory", 1.5, "once more with so much more, after a lack of memory"),
+    Example("retry.time", 1.5, "the same when its time was up, for a run that is not cut into pieces"),
     Example("results.save", ["figures/", "*.csv"], "from the node's own disk back to scratch, whatever the end"),
     Example("results.every", "30m", "also while it runs; by default every ten minutes"),
     Example("snapshot.include", ["weights/small.pt"], "travels although it looks like data, or like a secret"),

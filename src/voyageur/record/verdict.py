@@ -88,7 +88,7 @@ def _by_marker(marker: Json, run: Run) -> Verdict:
     for_memory = state is State.FAILED and bool(marker.get("oom_kills") or (first and first.get("oom_kills")))
     if first:
         code, signum = max(int(first.get("code", 0)), 0) or code, max(-int(first.get("code", 0)), 0)
-    because = _why_it_failed(marker, first, code, signum) if state is State.FAILED else _END_IN_WORDS.get(state, "")
+    because = _why_it_failed(marker, first, code, signum) if state is State.FAILED else _end_in_words(run, state, code)
     return Verdict(
         state=state,
         because=f"{because}; the kernel killed a process of it for want of memory" if for_memory else because,
@@ -127,10 +127,14 @@ def _why_it_failed(marker: Json, first: Json | None, code: int, signum: int) -> 
     return f"{rank}{first.get('node')}: {words}"
 
 
-_END_IN_WORDS = {
-    State.STOPPED: "told that its time was nearly up, it ended with 0; whether all its work was done is for it to say",
-    State.TIMEOUT: "its time was up",
-}
+def _end_in_words(run: Run, state: State, code: int) -> str:
+    if state is State.TIMEOUT:
+        return "its time was up"
+    if state is not State.STOPPED:
+        return ""
+    if _last_asked(run) == "stop asked":
+        return "as `voy stop` asked"
+    return f"told that its time was nearly up, it ended with {code}; whether all its work was done is for it to say"
 
 
 def exit_in_words(code: int, signum: int) -> str:
@@ -175,10 +179,13 @@ def _memory_hint(state: State, code: int, signum: int) -> str:
     return ""
 
 
+_UNFINISHED = (State.STOPPED, State.TIMEOUT, State.CANCELLED, State.FAILED)
+
+
 def _resume_hint(run: Run, state: State) -> str:
-    """Where the run's checkpoints are known, or it was only its time that was up."""
+    """Where the run's checkpoints are known: after anything that did not finish its work."""
     known = any(key.startswith("checkpoint.") for key in run.record.spec) or run.last("resumed from")
-    return RESUME.format(run=run.id) if state in (State.STOPPED, State.TIMEOUT) and known else ""
+    return RESUME.format(run=run.id) if state in _UNFINISHED and known else ""
 
 
 def _state(word: str) -> State:
@@ -306,13 +313,26 @@ def waiting(row: JobRow, attempt: int = 0) -> Verdict:
     return Verdict(state=State.PENDING, because=f"attempt {attempt + 1} waits: {reason}" if attempt else reason)
 
 
+def _asked_meanwhile(run: Run, now: float) -> str:
+    """Of one that does not listen the end may be long in coming."""
+    words = {"stop asked": "save and end", "cancel asked": "end"}.get(_last_asked(run))
+    asked = run.last("stop asked", "cancel asked")
+    return f"; asked to {words} {age(now - float(asked['time']))} ago" if asked and words else ""
+
+
+def _last_asked(run: Run) -> str:
+    """What somebody has asked of it last that still counts."""
+    asked = run.last("stop asked", "stop failed", "cancel asked", "cancel failed", "resumed")
+    return str(asked["event"]) if asked else ""
+
+
 def _by_row(run: Run, row: JobRow, steps: tuple[JobRow, ...], now: float) -> Verdict:
     if row.phase is Phase.WAITING:
         return waiting(row, run.attempt)
     if row.phase is Phase.RUNNING:
         silent = now - run.beat if run.beat else 0.0
         quiet = f"no sign of life for {age(silent)}" if silent > SILENT_SECONDS else row.node_list
-        return Verdict(state=State.RUNNING, because=quiet)
+        return Verdict(state=State.RUNNING, because=quiet + _asked_meanwhile(run, now))
     if row.phase is Phase.ENDING:
         return Verdict(state=State.ENDING, because=row.node_list)
     if row.phase is Phase.UNKNOWN:
@@ -342,7 +362,7 @@ def _ended(run: Run, row: JobRow, steps: tuple[JobRow, ...], now: float) -> Verd
     if row.state == "COMPLETED":
         return _completed(run, now)
     state, words = _ENDED.get(row.state, (State.FAILED, ""))
-    hint = _MORE_MEMORY if row.state == "OUT_OF_MEMORY" else ""
+    hint = _MORE_MEMORY if row.state == "OUT_OF_MEMORY" else _resume_hint(run, state)
     if (row.exit_code, row.signal) == (0, 53):
         words, hint = (
             f"{_who(run)} could not write the job's log, so the script never ran",

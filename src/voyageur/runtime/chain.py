@@ -46,6 +46,7 @@ class Chain:
         self.planned = int(environment.get("VOY_PIECES") or 1)
         self.retries = int(environment.get("VOY_RETRIES") or 0)
         self.more_memory = float(environment.get("VOY_RETRY_MEMORY") or 0)
+        self.more_time = int(environment.get("VOY_RETRY_TIME") or 0)
         self.may_requeue = environment.get("VOY_REQUEUE") == "1"
         self.may_submit = environment.get("VOY_SUCCESSORS") == "1"
         self.array = environment.get("SLURM_ARRAY_JOB_ID", "")
@@ -54,7 +55,15 @@ class Chain:
 
     @property
     def is_long(self) -> bool:
-        return self.planned > 1 or self.last_piece > 1
+        return self.planned > 1 or self.last_piece > 1 or self._extended() > 0
+
+    def _extended(self) -> int:
+        """On this machine `voy extend` only writes down how many pieces more there may be."""
+        found = 0
+        for event in files.read_events(self.ledger.folder):
+            found = 0 if event["event"] == "resumed" else found
+            found += int(event["pieces"]) if event["event"] == "extended" else 0
+        return found
 
     # ── before the program ───────────────────────────────────────────────────────────────────────────────────────────
 
@@ -100,11 +109,13 @@ class Chain:
             return self._go_elsewhere(bad)
         if how == "failed":
             return self._after_failure(oom)
-        return self._after_piece(progress) if self.is_long else NOTHING
+        if self.is_long or self._follower_waits():
+            return self._after_piece(progress)
+        return self._with_more_time()
 
     def _after_failure(self, oom: bool) -> Next:
         past = self.past()
-        if oom and self.more_memory and not self._memory_was_raised():
+        if oom and self.more_memory and not self._was_raised("more memory"):
             return self._with_more_memory()
         failures = sum(one.end == "failed" for one in past)
         if failures > self.retries:
@@ -124,12 +135,12 @@ class Chain:
         if self._a_piece_waits(past):
             self._size_next(progress)
             return Next(True)
-        if self.by == "requeue" and story.pieces_spent(past) < self.planned:
+        spent, extended = story.pieces_spent(past), self._extended()
+        if spent < self.planned + extended and (self.by == "requeue" or extended):
             return Next(True, by_requeue=True)
-        spent = story.pieces_spent(past)
-        if not self._came_further(past, progress) or spent >= 2 * self.planned:
+        if not self._came_further(past, progress) or spent >= 2 * self.planned + extended:
             return NOTHING
-        more = min(self._still_needed(progress), 2 * self.planned - spent)
+        more = min(self._still_needed(progress), 2 * self.planned + extended - spent)
         because = "%d pieces were planned; it needs %d more" % (self.planned, more)
         self.ledger.note("more pieces", pieces=more, planned=self.planned)
         self.ledger.say(because)
@@ -187,10 +198,21 @@ class Chain:
             return Next(True, because=because)
         return Next(self.may_requeue, by_requeue=self.may_requeue, because=because)
 
-    # ── memory ───────────────────────────────────────────────────────────────────────────────────────────────────────
+    # ── more of what it wanted for ───────────────────────────────────────────────────────────────────────────────────
 
-    def _memory_was_raised(self) -> bool:
-        return any(event["event"] == "more memory" for event in files.read_events(self.ledger.folder))
+    def _was_raised(self, what: str) -> bool:
+        return any(event["event"] == what for event in files.read_events(self.ledger.folder))
+
+    def _with_more_time(self) -> Next:
+        """Only a new job can have it: Slurm lets no owner lengthen one that runs."""
+        had = int(float(self.environment.get("VOY_TIME_LIMIT") or 0))
+        if self.more_time <= had or not self.may_submit or self._was_raised("more time"):
+            return NOTHING
+        self.ledger.note("more time", before=had, now=self.more_time)
+        job = self._submit(self.ledger.job, limit=self.more_time)
+        if job:
+            self.ledger.note("piece sized", of=job, time_limit=self.more_time)
+        return Next(bool(job), because="its %d min were up; once more, with %d" % (had // 60, self.more_time // 60))
 
     def _with_more_memory(self) -> Next:
         """Only a new job can have it; what waits in the queue has too little as well."""
@@ -227,10 +249,10 @@ class Chain:
             while time.monotonic() < deadline and pause(1.0):
                 pass
 
-    def _submit(self, after: str, pieces: int = 1, memory: Optional[int] = None) -> str:
+    def _submit(self, after: str, pieces: int = 1, memory: Optional[int] = None, limit: Optional[int] = None) -> str:
         """The new job's id. A submission that is not answered is repeated: of two jobs of one submission one leaves."""
         submission = "s%d:%s" % (self.ledger.submissions() + 1, after)
-        argv = self._sbatch(submission, after, pieces, memory)
+        argv = self._sbatch(submission, after, pieces, memory, limit)
         variables = dict(job_variables(self.environment), SLURM_JOB_NAME=self.environment.get("SLURM_JOB_NAME", ""))
         for pause in _TRIES:
             answer = self.slurm.run(argv, "".join("%s=%s\0" % one for one in variables.items()))
@@ -243,8 +265,10 @@ class Chain:
         self.ledger.say("the next piece could not be submitted")
         return ""
 
-    def _sbatch(self, submission: str, after: str, pieces: int, memory: Optional[int]) -> List[str]:
-        limit = int(float(self.environment.get("VOY_TIME_LIMIT") or 0))
+    def _sbatch(
+        self, submission: str, after: str, pieces: int, memory: Optional[int], limit: Optional[int]
+    ) -> List[str]:
+        limit = limit or int(float(self.environment.get("VOY_TIME_LIMIT") or 0))
         had = self.environment.get("SLURM_MEM_PER_NODE")
         wanted = memory or (int(had) if had else 0)
         options = ["--dependency=afterany:%s" % after, "--time=%d" % -(-limit // 60)]

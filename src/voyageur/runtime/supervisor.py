@@ -19,6 +19,7 @@ from voyageur.runtime.meeting import MeetingError, meet, signals_reach_all
 from voyageur.runtime.memory import oom_kills
 from voyageur.runtime.milestones import Milestones
 from voyageur.runtime.node_folder import NodeFolder, NodeFolderError, base_folder, sweep
+from voyageur.runtime.parting import Parting
 from voyageur.runtime.quiet import Quiet
 from voyageur.runtime.results.saving import Saving
 from voyageur.runtime.staging.aboard import Aboard, StagingError, Stopped
@@ -44,6 +45,7 @@ class Supervisor:
         self.log_began = abort.size_of(os.path.join(self.ledger.folder, LOG))
         self.usage = Usage()
         self.quiet = Quiet(environment)
+        self.parting = Parting(environment, through_srun, self._warning_was_heard)
         self.oom_before = oom_kills()
         self.warned_after: Optional[float] = None
         self.fenced = False
@@ -224,11 +226,23 @@ class Supervisor:
             self.warned_after = time.time() - self.ledger.started
             self.ledger.ask_to_stop()
             self.ledger.note("warned", told=told)
-            self.ledger.say("time is nearly up; " + self._who_was_told(told))
+            if self.ledger.stop_was_asked():
+                self._part(told)
+            else:
+                self.ledger.say("time is nearly up; " + self._who_was_told(told))
         elif self.child.stopped_at is None:
             self.child.stop()
             self.saving.save_now()
+            if self.parting.is_due:
+                self.ledger.say("it has saved, and is ended: it was asked to stop")
             self.ledger.note("told to stop", signal=signal.Signals(signum).name)
+
+    def _part(self, told: int) -> None:
+        """By `voy stop`. A program that does not listen is ended behind its next checkpoint, where one can be known."""
+        self.ledger.say("it is asked to stop; " + self._who_was_told(told))
+        if not told and self.parting.is_possible:
+            self.ledger.say("if it goes on all the same, it is ended when it has written its next whole checkpoint")
+            self.parting.begin()
 
     def _who_was_told(self, told: int) -> str:
         if self.through_srun:
@@ -279,7 +293,8 @@ class Supervisor:
             self.ledger.say("a newer attempt has taken over; this one ends")
             return 0
         self.milestones.look(at_end=True)
-        how, progress, memory = self._how_it_ended(code), self.milestones.facts(), self._killed_for_memory()
+        memory = self._killed_for_memory()
+        how, progress = self._how_it_ended(code, bool(memory)), self.milestones.facts()
         bad = self._bad_nodes() if how == "failed" and not memory else NO_NODES
         if bad and self.chain.may_go_elsewhere():
             how = BAD_NODE
@@ -305,7 +320,7 @@ class Supervisor:
         failed = self.ledger.own_events("task failed")
         return {str(event["node"]): str(event["node_problem"]) for event in failed if event.get("node_problem")}
 
-    def _how_it_ended(self, code: int) -> str:
+    def _how_it_ended(self, code: int, for_memory: bool) -> str:
         """`interrupted` is no verdict on the run: only Slurm knows whether the job comes back."""
         assert self.child is not None
         stopped = self.child.stopped_at is not None
@@ -314,8 +329,8 @@ class Supervisor:
         if self.milestones.is_finished(code == 0 or stopped):
             return "done"
         if stopped:
-            return self._limit_or_stop()
-        if not self._warning_was_heard():
+            return "stopped" if self.parting.is_due else self._limit_or_stop()
+        if not (self._warning_was_heard() or self._may_have_heard(code, for_memory)):
             return "failed" if code else "done"
         return "interrupted" if self._was_preempted() else "stopped"
 
@@ -347,6 +362,10 @@ class Supervisor:
         if self.child.warned or (self.place and self.place.stop_was_seen()):
             return True
         return bool(self.ledger.own_events("warning heard"))
+
+    def _may_have_heard(self, code: int, for_memory: bool) -> bool:
+        """Nobody sees who looks for the stop file. In a chain one more piece tells: what was done ends at once."""
+        return self.chain.is_long and self.warned_after is not None and code >= 0 and not for_memory
 
     def _was_preempted(self) -> bool:
         """The warning came long before the limit's own would have, and the job may be put back."""

@@ -57,12 +57,13 @@ def run(command: List[str]) -> int:
         return _not_begun(environment, what, place, problem)
     _tell_of_mps(environment, launch)
     usage, oom_before, quiet = Usage(), oom_kills(), Quiet(environment)
+    hearing = Hearing(environment, child, place)
     try:
         code = child.watch(
             mailbox,
-            lambda: _beat(environment, usage, child, quiet, what),
+            lambda: _beat(environment, usage, child, quiet, what, hearing),
             BEAT_SECONDS,
-            lambda signum: _hand_on(child, signum, what.saving),
+            lambda signum: _hand_on(child, signum, what.saving, hearing),
             stayers=lambda: what.aboard.stayers + launch.mps.stayers,
             helpers=lambda: [usage.gpus.pid, *what.aboard.stayers, *what.saving.helpers, *launch.mps.stayers],
             at_end=launch.end,
@@ -70,8 +71,7 @@ def run(command: List[str]) -> int:
         ended = time.time()
         why = inside.explain(entry, environment) if code else ""
         launch.leave(mailbox.pause, child.deadline - time.monotonic(), ends_others=_ends_others(environment, code))
-        if child.warned or place.stop_was_seen():
-            _note(environment, "warning heard")
+        hearing.look()
         place.write_usage(str(blanks.rank_of(environment)), usage.facts())
     finally:
         if child.stopped_at is None:
@@ -92,8 +92,26 @@ def _missing(environment: "dict[str, str]") -> str:
     return launched.missing(environment) if launched.first_on_first_node(environment) else ""
 
 
-def _beat(environment: "dict[str, str]", usage: Usage, child: Child, quiet: Quiet, what: program.Program) -> None:
+class Hearing:
+    """Told as soon as it is known that the program has heard the warning, once."""
+
+    def __init__(self, environment: "dict[str, str]", child: Child, place: NodeFolder) -> None:
+        self.environment = environment
+        self.child = child
+        self.place = place
+        self.is_told = False
+
+    def look(self) -> None:
+        if not self.is_told and (self.child.warned or self.place.stop_was_seen()):
+            self.is_told = True
+            _note(self.environment, "warning heard")
+
+
+def _beat(
+    environment: "dict[str, str]", usage: Usage, child: Child, quiet: Quiet, what: program.Program, hearing: Hearing
+) -> None:
     usage.sample(child.pid)
+    hearing.look()
     what.aboard.mind()
     what.saving.mind()
     if launched.first_on_first_node(environment):
@@ -118,10 +136,11 @@ def _grace(environment: "dict[str, str]") -> float:
     return float(environment.get("VOY_GRACE", "25"))
 
 
-def _hand_on(child: Child, signum: int, saving: Saving) -> None:
+def _hand_on(child: Child, signum: int, saving: Saving, hearing: Hearing) -> None:
     if signum == WARN:
         child.warn()
         saving.save_now()
+        hearing.look()
     elif signum in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, STOP_THROUGH_SRUN):
         child.stop()
         saving.save_now()

@@ -233,6 +233,7 @@ KEYS: dict[str, Reader] = {
     "checkpoint.finished": file_pattern,
     "retry.failures": count(0),
     "retry.memory": factor,
+    "retry.time": factor,
     "data": datasets,
     "results.save": texts,
     "results.every": duration,

@@ -95,10 +95,11 @@ class Checkpoint(Struct, frozen=True, kw_only=True):
 
 
 class Retry(Struct, frozen=True, kw_only=True):
-    """What may be tried again by itself: after a failure so often, after a lack of memory once with so much more."""
+    """What may be tried again by itself: after a failure so often; once, with so much more of what it wanted for."""
 
     failures: int = 0
     memory: float | None = None
+    time: float | None = None
 
 
 class Results(Struct, frozen=True, kw_only=True):

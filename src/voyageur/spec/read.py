@@ -316,6 +316,7 @@ _EXAMPLES = {
     "checkpoint.chain": "write `auto`, a number of pieces like 10, or the length of one like `24h`",
     "checkpoint.progress": "write it like `epoch (\\d+)/(\\d+)`",
     "retry.memory": "write it like 1.5",
+    "retry.time": "write it like 1.5",
     "snapshot.limit": "write it like 500M",
     "data": 'write it like imagenet = "datasets/imagenet.tar", or { from = "labels/", stage = "unpack" }',
     "results.every": _TIME,

@@ -71,6 +71,10 @@ class Spool:
         except (OSError, msgspec.MsgspecError, ValueError):
             return None
 
+    def again(self, job: str) -> Path:
+        """The file by which a job asks to be started once more."""
+        return self.folder / f"{job}.again"
+
     def find(self, name: str) -> LocalJob | None:
         jobs = (self.read(path.stem) for path in self.folder.glob("*.json"))
         return next((job for job in jobs if job and job.name == name), None)

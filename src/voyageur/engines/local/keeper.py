@@ -18,6 +18,7 @@ from voyageur.engines.local.place import here, started_at
 from voyageur.engines.local.toolbox import put_tools
 from voyageur.engines.local.tools.layout import shares_in_words
 from voyageur.engines.local.tools.names import addresses, nodes
+from voyageur.engines.local.tools.scontrol import AGAIN
 from voyageur.runtime import processes
 from voyageur.runtime.chain import OVER
 from voyageur.runtime.child import Mailbox
@@ -61,7 +62,7 @@ class Keeper:
             node_list=",".join(node.name for node in nodes(self.job.nodes)),
         )
         _say_ready()
-        codes = [self._run_script(mailbox, extra) for extra in self._array()]
+        codes = [self._run_task(mailbox, extra) for extra in self._array()]
         worst = next((code for code in codes if code != 0), 0)
         self._update(state=self._state(worst), exit_code=max(worst, 0), signal=max(-worst, 0))
 
@@ -82,7 +83,6 @@ class Keeper:
             yield {}
         for index in self.job.array:
             if not (self.cancelled or self.stopping or is_over(self.job.folder)):
-                self.timed_out = False
                 yield {
                     "SLURM_ARRAY_JOB_ID": self.job.job,
                     "SLURM_ARRAY_TASK_ID": str(index),
@@ -90,6 +90,20 @@ class Keeper:
                     "SLURM_ARRAY_TASK_MIN": str(min(self.job.array)),
                     "SLURM_ARRAY_TASK_MAX": str(max(self.job.array)),
                 }
+
+    def _run_task(self, mailbox: Mailbox, extra: dict[str, str]) -> int:
+        """As often as it puts itself back into the queue, which here is empty."""
+        while True:
+            self.timed_out = False
+            code = self._run_script(mailbox, extra)
+            if not self._wants_to_run_again():
+                return code
+
+    def _wants_to_run_again(self) -> bool:
+        file = self.spool.again(self.job.job)
+        asked = file.exists()
+        file.unlink(missing_ok=True)
+        return asked and not (self.cancelled or self.stopping or is_over(self.job.folder))
 
     def _run_script(self, mailbox: Mailbox, extra: dict[str, str]) -> int:
         try:
@@ -152,6 +166,7 @@ class Keeper:
         tasks = self.job.nodes * self.job.tasks_per_node
         return job_variables(os.environ) | {
             "VOY_LOCAL_TOOLS": str(self.tools),
+            AGAIN: str(self.spool.again(self.job.job)),
             "VOY_LOCAL_NAMES": ",".join(node.name for node in nodes(self.job.nodes)),
             "SLURM_JOB_ID": self.job.job,
             "SLURM_JOBID": self.job.job,
