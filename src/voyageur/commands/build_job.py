@@ -34,20 +34,22 @@ def build_in_job(setting: Setting, provision: Provision, *, again: bool = False)
     from voyageur.commands.following import follow
     from voyageur.commands.quota_check import check_quotas
     from voyageur.show.runs import summary_line
+    from voyageur.workshop.room import full_disks_told
 
     order = order_for(setting, provision)
     built = None if again else find_built(setting.environments, order.key)
     if built:
         return built
     check_quotas(setting, order)
-    path = _written(_with_files(order), setting.environments)
+    with full_disks_told(setting.environments.parent):
+        path = _written(_with_files(replace(order, again=again)), setting.environments)
     run = _submitted(spec_for(setting.spec, path))
     aside(f"{run.id} makes it: `voy logs {run.id}` shows this log again")
     run, verdict = follow(session.runs(), run, show=_show)
     session.runs().remember(run, verdict)
     path.unlink(missing_ok=True)
     built = find_built(setting.environments, order.key)
-    if built is None or not verdict.state.is_good:
+    if built is None or (again and not verdict.state.is_good):
         facts = [summary_line(run, verdict, False), f"log: {run.log}"]
         raise RunError("the job made no environment", facts=facts, hint=verdict.hint or f"`voy logs {run.id}`")
     return built
@@ -69,6 +71,7 @@ def _with_files(order: Order) -> Order:
 
 
 def _written(order: Order, folder: Path) -> Path:
+    """Each job has its own: another one of the same environment may still wait when this one has ended."""
     from voyageur.workshop.making import make_folder, order_path
 
     make_folder(folder)

@@ -18,7 +18,9 @@ from voyageur.runtime.staging.sums import SUFFIX
 from voyageur.units import Size
 from voyageur.workshop.claim import is_held
 
-_OURS = re.compile(rf"(?:\.making-)?([0-9a-f]{{24}})\.(?:tar|squashfs|json|log|order|claim)(?:{re.escape(SUFFIX)})?")
+_OURS = re.compile(
+    rf"(?:\.making-)?([0-9a-f]{{24}})\.(?:tar|squashfs|json|log|(?:[0-9a-f]{{8}}\.)?order|claim)(?:{re.escape(SUFFIX)})?"
+)
 
 
 class Leftover(Struct, frozen=True, kw_only=True):

@@ -20,10 +20,11 @@ from voyageur.env.tools import (
     uv_resolve_argv,
 )
 from voyageur.env.wheel import plain_name, wheel_from, why_not
-from voyageur.errors import RunError, SpecError
+from voyageur.errors import RunError, SpecError, VoyageurError
 from voyageur.workshop.installing import lay_out
 from voyageur.workshop.python import Python, find_pip, find_uv
-from voyageur.workshop.shell import Shell
+from voyageur.workshop.room import disk_is_full, is_about_a_full_disk
+from voyageur.workshop.shell import Answer, Shell
 
 _PATIENCE = 900.0
 
@@ -78,7 +79,7 @@ def _by_uv(shell: Shell, python: Python, wish: Wish, uv: str) -> Resolved:
     if not answer.ok and _is_too_old(answer.errors):
         return _by_pip(shell, python, wish)
     if not answer.ok:
-        raise unresolved(trouble_of_uv(answer.errors), wish, python)
+        raise _why(answer, trouble_of_uv(answer.errors), wish, python)
     version = shell.run([uv, "--version"], patience=_PATIENCE).output.split()
     return Resolved(packages=packages_from_pylock(answer.output, python.target), by=" ".join(version[:2]) or "uv")
 
@@ -111,7 +112,7 @@ def _by_pip(shell: Shell, python: Python, wish: Wish, beside_modules: bool = Fal
     # Its own files would add places to those that are told.
     answer = shell.run(argv, patience=_PATIENCE, PIP_CONFIG_FILE=os.devnull, PIP_FIND_LINKS="", PIP_NO_INDEX="")
     if not answer.ok:
-        raise unresolved(trouble_of_pip(answer.all), wish, python)
+        raise _why(answer, trouble_of_pip(answer.all), wish, python)
     return Resolved(packages=packages_from_report(report.read_text("utf-8")), by=f"pip {python.pip}".strip())
 
 
@@ -121,6 +122,12 @@ def _no_tool(python: Python) -> RunError:
         facts=[f"{python.base} has {'pip ' + python.pip if python.pip else 'no pip'}; 22.3 or newer is wanted"],
         hint="`python -m pip install uv` beside voyageur brings one",
     )
+
+
+def _why(answer: Answer, trouble: Trouble, wish: Wish, python: Python) -> VoyageurError:
+    if is_about_a_full_disk(answer.all):
+        return disk_is_full(answer.all.strip().splitlines()[-1:])
+    return unresolved(trouble, wish, python)
 
 
 # ── why not ──────────────────────────────────────────────────────────────────────────────────────────────────────────
