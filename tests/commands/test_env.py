@@ -122,6 +122,18 @@ def test_a_run_makes_what_is_missing_and_then_finds_it(project: Place) -> None:
     assert "alpha with beta 2.0" in second.stdout
 
 
+def test_settings_in_a_pyproject_do_not_make_a_lock_old(project: Place) -> None:
+    text = '[project]\nname = "x"\ndependencies = ["alpha"]\n[tool.voyageur.env]\nrequirements = ["pyproject.toml"]\n'
+    (project.project / "voyageur.toml").unlink()
+    project.write("pyproject.toml", text)
+    project.environment |= {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(project.project / "wheels")}
+    project.voy("env", "lock")
+    project.write("pyproject.toml", text + '[tool.voyageur.resources]\ntime = "1h"\n')
+    built(project)
+    project.write("pyproject.toml", text.replace("alpha", "alpha>=1"))
+    assert "error: pyproject.toml has changed since" in project.voy("env", "build", code=2).stderr
+
+
 def test_a_lock_that_does_not_hold_any_more_stops_a_run(project: Place) -> None:
     project.voy("env", "lock")
     with open(project.project / "requirements.txt", "a") as file:

@@ -18,6 +18,7 @@ from voyageur.env.tools import (
     trouble_of_pip,
     trouble_of_uv,
     uv_resolve_argv,
+    without_secrets,
 )
 from voyageur.env.wheel import plain_name, wheel_from, why_not
 from voyageur.errors import RunError, SpecError, VoyageurError
@@ -138,7 +139,9 @@ def unresolved(trouble: Trouble, wish: Wish, python: Python) -> Unresolved:
     what, hint = _words_for(trouble, python)
     facts = [*trouble.facts[:6]]
     if trouble.kind in ("missing", "version"):
-        facts += [*_named_by(trouble.package, wish), f"looked in {_where(wish.places)}"]
+        facts += _named_by(trouble.package, wish)
+    if trouble.kind in ("missing", "version", "network"):
+        facts.append(f"looked in {_where(wish.places)}")
     return Unresolved(trouble, what, facts, hint)
 
 
@@ -174,7 +177,9 @@ def _why_not(file: str, python: Python) -> str:
 
 
 def _where(places: Places) -> str:
-    index = [] if places.no_index else [places.index or "the package index", *places.more]
+    index = (
+        [] if places.no_index else [without_secrets(one) for one in (places.index or "the package index", *places.more)]
+    )
     return ", ".join([*places.find_links, *index]) or "nothing: no index, and no folder of wheels"
 
 
