@@ -243,6 +243,7 @@ def test_prune_takes_only_what_nothing_needs(project: Place) -> None:
     folder = Path(kept["archive"]).parent
     (folder / "notes.txt").write_text("mine\n")
     (folder / f"{'a' * 24}.tar").write_text("half")
+    (folder / f"{new['key']}.0123abcd.order").write_text("of a job that was cancelled")
     asked = project.voy("env", "prune", code=2)
     assert f"{kept['key']}: " in asked.stdout
     assert "hint: `voy env prune --yes` removes it" in asked.stderr

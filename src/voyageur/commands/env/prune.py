@@ -27,7 +27,7 @@ def command(site_name: str | None, everything: bool, older: str | None, yes: boo
     """Remove environments that no lock says and no run uses that waits or goes on. Says first what would go."""
     from voyageur.commands.env.setting import setting_for
     from voyageur.show.environments import pruned_text
-    from voyageur.workshop.keeping import cached_wheels, leftovers, remove
+    from voyageur.workshop.keeping import cached_wheels, clear, leftovers, remove
 
     setting = setting_for(site_name)
     folder = setting.environments
@@ -40,8 +40,10 @@ def command(site_name: str | None, everything: bool, older: str | None, yes: boo
     emit(pruned_text(old, [(one.key, len(one.files), one.size) for one in rest], len(wheels)))
     if not yes:
         _ask()
-    for key in [*(built.key for built in old), *(one.key for one in rest)]:
-        remove(folder, key)
+    for built in old:
+        remove(folder, built.key)
+    for one in rest:
+        clear(folder, one)
     for wheel in wheels:
         wheel.unlink(missing_ok=True)
     aside("removed")
