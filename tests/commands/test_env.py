@@ -268,6 +268,19 @@ def test_what_a_run_uses_that_goes_on_stays(project: Place) -> None:
     assert "removed" in project.voy("env", "prune", "--yes").stderr
 
 
+def test_a_run_whose_environment_is_gone_is_not_resumed(project: Place) -> None:
+    project.write("main.py", "import alpha\nraise SystemExit(3)\n")
+    run = project.finish("--", "python", "main.py")["run"]
+    project.voy("env", "prune", "--yes", "--all")
+    answer = project.voy("resume", run, code=1)
+    assert f"error: the environment of {run} is not there any more" in answer.stderr
+    assert "hint: `voy env build` in " in answer.stderr
+    assert project.status(run)["state"] == "failed"
+    project.voy("env", "build")
+    project.voy("resume", run)
+    assert project.wait(run)["because"] == "exit code 3"
+
+
 # ── modules ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 LMOD = Path("/usr/share/lmod/lmod/init/bash")
