@@ -122,6 +122,18 @@ def test_a_run_makes_what_is_missing_and_then_finds_it(project: Place) -> None:
     assert "alpha with beta 2.0" in second.stdout
 
 
+def test_settings_in_a_pyproject_do_not_make_a_lock_old(project: Place) -> None:
+    text = '[project]\nname = "x"\ndependencies = ["alpha"]\n[tool.voyageur.env]\nrequirements = ["pyproject.toml"]\n'
+    (project.project / "voyageur.toml").unlink()
+    project.write("pyproject.toml", text)
+    project.environment |= {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(project.project / "wheels")}
+    project.voy("env", "lock")
+    project.write("pyproject.toml", text + '[tool.voyageur.resources]\ntime = "1h"\n')
+    built(project)
+    project.write("pyproject.toml", text.replace("alpha", "alpha>=1"))
+    assert "error: pyproject.toml has changed since" in project.voy("env", "build", code=2).stderr
+
+
 def test_a_lock_that_does_not_hold_any_more_stops_a_run(project: Place) -> None:
     project.voy("env", "lock")
     with open(project.project / "requirements.txt", "a") as file:
@@ -231,6 +243,7 @@ def test_prune_takes_only_what_nothing_needs(project: Place) -> None:
     folder = Path(kept["archive"]).parent
     (folder / "notes.txt").write_text("mine\n")
     (folder / f"{'a' * 24}.tar").write_text("half")
+    (folder / f"{new['key']}.0123abcd.order").write_text("of a job that was cancelled")
     asked = project.voy("env", "prune", code=2)
     assert f"{kept['key']}: " in asked.stdout
     assert "hint: `voy env prune --yes` removes it" in asked.stderr
@@ -253,6 +266,19 @@ def test_what_a_run_uses_that_goes_on_stays(project: Place) -> None:
     project.voy("cancel", run)
     project.wait(run)
     assert "removed" in project.voy("env", "prune", "--yes").stderr
+
+
+def test_a_run_whose_environment_is_gone_is_not_resumed(project: Place) -> None:
+    project.write("main.py", "import alpha\nraise SystemExit(3)\n")
+    run = project.finish("--", "python", "main.py")["run"]
+    project.voy("env", "prune", "--yes", "--all")
+    answer = project.voy("resume", run, code=1)
+    assert f"error: the environment of {run} is not there any more" in answer.stderr
+    assert "hint: `voy env build` in " in answer.stderr
+    assert project.status(run)["state"] == "failed"
+    project.voy("env", "build")
+    project.voy("resume", run)
+    assert project.wait(run)["because"] == "exit code 3"
 
 
 # ── modules ──────────────────────────────────────────────────────────────────────────────────────────────────────────

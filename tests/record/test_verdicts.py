@@ -120,6 +120,17 @@ def test_a_failure_whose_exit_code_slurm_did_not_tell_is_not_shown_as_exit_code_
     assert "exit code 0" not in found.because
 
 
+def test_what_the_script_found_wrong_is_the_reason(tmp_path: Path) -> None:
+    """A node without the modules: no attempt begins, so no marker tells."""
+    run = prepared(tmp_path, None, [("submitted", {"job": "7"})])
+    run.log.write_text("Lmod says: gcc/99 is unknown\nvoyageur: these modules could not be loaded: gcc/99\n")
+    sighting = Sighting(answered=True, row=JobRow(job="7", state="FAILED", exit_code=1))
+    found = judge(run, sighting, now=0.0)
+    assert (found.state, found.because) == (State.FAILED, "these modules could not be loaded: gcc/99")
+    begun = add_attempt(run, 1)
+    assert judge(begun, sighting, now=0.0).because == "exit code 1"
+
+
 def test_a_failed_question_changes_nothing(tmp_path: Path) -> None:
     found = verdict(tmp_path, Sighting(answered=False, problem="Socket timed out"))
     assert found.state is State.UNKNOWN

@@ -20,11 +20,15 @@ for pair in $needed; do
     case " $missing " in *" $package "*) ;; *) missing="$missing $package" ;; esac
 done
 
-[ -n "$missing" ] || exit 0
+# Debian installs either Lmod or Environment Modules, so the other one is only unpacked.
+modules=/var/lib/voyageur-testbed/environment-modules
+[ -e "$modules/usr/share/modules/init/bash" ] || unpack=environment-modules
+
+[ -n "$missing${unpack:-}" ] || exit 0
 
 if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null 2>&1; then
-    echo "error: the test clusters need these Debian packages:$missing" >&2
-    echo "hint: as root: apt-get install$missing" >&2
+    echo "error: the test clusters need these Debian packages:$missing ${unpack:-}" >&2
+    echo "hint: as root: bash tests/testbed/install.sh" >&2
     exit 1
 fi
 
@@ -39,4 +43,10 @@ fi
 export DEBIAN_FRONTEND=noninteractive
 apt-get -qq update
 # shellcheck disable=SC2086  # a list of package names
-apt-get -qq install --yes --no-install-recommends $missing
+[ -z "$missing" ] || apt-get -qq install --yes --no-install-recommends $missing
+if [ -n "${unpack:-}" ]; then
+    folder=$(mktemp -d)
+    mkdir -p "$modules"
+    (cd "$folder" && apt-get -qq -o APT::Sandbox::User=root download "$unpack" && dpkg -x ./*.deb "$modules")
+    rm -rf "$folder"
+fi

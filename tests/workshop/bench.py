@@ -70,7 +70,7 @@ class WorkBench:
         return replace(order, **more)
 
     def make(self, locked: Locked, *, again: bool = False, **more: Any) -> Built:
-        return make(self.order(locked, **more), self.environment, self.said.append, again=again)
+        return make(self.order(locked, again=again, **more), self.environment, self.said.append)
 
     def left(self) -> list[str]:
         """What is in the folder of environments, but the log."""

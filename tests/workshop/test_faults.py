@@ -26,6 +26,7 @@ from voyageur.workshop.claim import Claim, held, is_held
 from voyageur.workshop.keeping import leftovers
 from voyageur.workshop.locking import Locked
 from voyageur.workshop.making import order_path
+from voyageur.workshop.room import full_disks_told
 
 pytest_plugins = ["tests.golden"]
 
@@ -53,6 +54,10 @@ def started(bench: WorkBench, locked: Locked) -> subprocess.Popen[str]:
     return subprocess.Popen(argv, env=bench.environment, stdout=subprocess.PIPE, text=True, start_new_session=True)
 
 
+def whole(key: str) -> list[str]:
+    return [f"{key}.json", f"{key}.tar", f"{key}.tar.sums"]
+
+
 @pytest.mark.parametrize("line", ["Python ", "packages,", "installed by", "tried from"])
 def test_a_killed_build_leaves_nothing_to_be_taken(quick: WorkBench, line: str) -> None:
     locked = stocked(quick)
@@ -69,7 +74,7 @@ def test_a_killed_build_leaves_nothing_to_be_taken(quick: WorkBench, line: str) 
     built = quick.make(locked)
     assert built.packages == ("alpha==1.0", "beta==2.0")
     assert list(quick.tmp.glob("voy-env-*")) == []
-    assert quick.left() == [f"{key}.json", f"{key}.order", f"{key}.tar", f"{key}.tar.sums"]
+    assert [name for name in quick.left() if not name.endswith(".order")] == whole(key)
 
 
 def test_two_builds_at_once_build_once(quick: WorkBench) -> None:
@@ -95,6 +100,15 @@ def test_who_died_on_this_machine_holds_nothing(tmp_path: Path) -> None:
     with held(path, lambda _: pytest.fail("nobody holds it")) as claim:
         assert claim.is_ours()
     assert not path.exists()
+
+
+def test_another_process_that_has_its_number_by_now_holds_nothing(tmp_path: Path) -> None:
+    """After a reboot, say: the number is taken, and nobody shows life."""
+    path = tmp_path / "claim"
+    path.write_text(json.dumps({"host": os.uname().nodename, "pid": os.getpid(), "token": "theirs"}))
+    assert is_held(path)
+    os.utime(path, (time.time() - 100, time.time() - 100))
+    assert not is_held(path)
 
 
 def test_who_shows_no_life_elsewhere_loses_it(tmp_path: Path) -> None:
@@ -162,6 +176,73 @@ def test_a_full_disk_is_said_and_leaves_nothing(quick: WorkBench, tmp_path: Path
         assert error.value.what == "the environment could not be written"
         assert "No space left on device" in error.value.facts[0]
         assert [path.name for path in small.iterdir() if path.suffix != ".log"] == []
+
+
+def filled(folder: Path) -> None:
+    with contextlib.suppress(OSError), open(folder / "filler", "wb") as file:
+        while True:
+            file.write(b"x" * 4096)
+            file.flush()
+
+
+@pytest.mark.parametrize("which", ["where it is kept", "where it is made"])
+def test_a_disk_that_is_full_from_the_beginning_is_said(quick: WorkBench, tmp_path: Path, which: str) -> None:
+    locked = stocked(quick)
+    with small_disk(tmp_path / "small") as small:
+        if which == "where it is made":
+            quick.environment["TMPDIR"] = str(small)
+        else:
+            (small / "kept").mkdir()
+            quick.folder = small / "kept"
+        filled(small)
+        with pytest.raises(RunError) as error:
+            quick.make(locked)
+        assert str(small) in error.value.text()
+        assert quick.left() == []
+        assert [path.name for path in small.iterdir() if path.name.startswith("voy-env")] == []
+
+
+def test_a_virtual_environment_that_does_not_fit_is_said(quick: WorkBench, tmp_path: Path) -> None:
+    folder = quick.root / ".venv"
+    subprocess.run([quick.python().base, "-m", "venv", "--without-pip", str(folder)], check=True)
+    next(folder.glob("lib/python3*/site-packages")).joinpath("large.txt").write_text("x" * 400_000)
+    locked = quick.lock(".venv")
+    with small_disk(tmp_path / "small") as small:
+        quick.environment["TMPDIR"] = str(small)
+        with pytest.raises(RunError) as error:
+            quick.make(locked)
+        assert error.value.what == "the disk is full on which the environment is made"
+        assert error.value.facts == (f"{small}: No space left on device",)
+
+
+def lock_on_a_full_disk(bench: WorkBench, small: Path) -> None:
+    with full_disks_told(small):
+        filled(small)
+        bench.lock()
+
+
+def test_packages_are_not_found_out_on_a_full_disk(bench: WorkBench, tmp_path: Path) -> None:
+    make_wheel(bench.wheels, "alpha")
+    with small_disk(tmp_path / "small") as small:
+        bench.write("requirements.txt", "--no-index", "--find-links wheels", "alpha")
+        bench.tmp = small
+        with pytest.raises(RunError) as error:
+            lock_on_a_full_disk(bench, small)
+        assert "No space left" in error.value.text()
+
+
+def test_one_that_is_made_again_stays_until_the_new_one_is_whole(quick: WorkBench) -> None:
+    locked = stocked(quick)
+    built = quick.make(locked)
+    wheel = quick.wheels / "beta-2.0-py3-none-any.whl"
+    content = wheel.read_bytes()
+    wheel.write_bytes(content[:100])
+    with pytest.raises(RunError):
+        quick.make(locked, again=True)
+    assert find_built(quick.folder, built.key) == built
+    wheel.write_bytes(content)
+    assert quick.make(locked, again=True, form="tar").digest == built.digest
+    assert quick.left() == whole(built.key)
 
 
 def test_no_room_to_make_it_is_said_before_anything_is_unpacked(quick: WorkBench, tmp_path: Path) -> None:

@@ -52,6 +52,31 @@ def test_why_a_package_cannot_be_had(bench: WorkBench, case: str, golden: Golden
     assert named in error.value.text()
 
 
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        ("numpy = 1.2", "`numpy = 1.2` names no package"),
+        ("numpy=>1", "`numpy=>1` names no package"),
+        ("-r requirements.txt", "files include each other without an end: requirements.txt"),
+        ("./wheels/beta-2.0-py3-none-any.whl", "a wheel is wanted by its name and version, not by its file"),
+    ],
+)
+def test_a_line_that_cannot_be_followed_is_named(quick: WorkBench, line: str, what: str) -> None:
+    quick.write("requirements.txt", "# what we need", line)
+    with pytest.raises(SpecError) as error:
+        quick.lock()
+    assert error.value.what == what
+    assert "requirements.txt:2" in error.value.facts[0]
+
+
+def test_two_bounds_that_contradict_each_other(bench: WorkBench) -> None:
+    stocked(bench)
+    with pytest.raises(Unresolved) as error:
+        bench.wants("beta==1.0", "beta>=2")
+    assert error.value.what == "these packages do not go together"
+    assert any("beta" in fact for fact in error.value.facts)
+
+
 def test_without_a_network_it_says_so(bench: WorkBench, golden: Golden) -> None:
     bench.write("requirements.txt", "--index-url http://127.0.0.1:9/simple", "anything")
     with pytest.raises(Unresolved) as error:

@@ -105,6 +105,100 @@ def test_poetry_lock_is_taken_as_it_is(quick: WorkBench) -> None:
     assert [source.name for source in locked.sources] == ["poetry.lock", "pyproject.toml"]
 
 
+@pytest.mark.parametrize("wish", ["alpha", "windows; sys_platform == 'win32'"])
+def test_poetry_wants_only_what_is_for_this_machine(quick: WorkBench, wish: str) -> None:
+    """A package that is asked for on another system alone is none that the lock could lack."""
+    digests = stocked(quick)
+    quick.write(
+        "pyproject.toml",
+        "[project]",
+        f"dependencies = {json.dumps([wish])}",
+        "[tool.poetry.dependencies]",
+        'extra = {version = "*", extras = ["more"]}',
+        'gone = {version = "*", markers = "sys_platform == \'darwin\'"}',
+        'other = {version = "*", platform = "win32"}',
+        f'{wish.partition(";")[0]} = {{source = "elsewhere"}}',
+    )
+    for name, version, below in (
+        ("alpha", "1.0", 'extra = "*"'),
+        ("beta", "2.0", ""),
+        ("extra", "1.0", 'beta = {version = "*", optional = true}\n[package.extras]\nmore = ["beta"]'),
+    ):
+        file = f"{name}-{version}-py3-none-any.whl"
+        with open(quick.root / "poetry.lock", "a") as lock:
+            lock.write(
+                f'[[package]]\nname = "{name}"\nversion = "{version}"\npython-versions = ">=3.8"\n'
+                f'files = [{{file = "{file}", hash = "sha256:{digests[file]}"}}]\n[package.dependencies]\n{below}\n'
+            )
+    expected = ["alpha==1.0"] if wish == "alpha" else []
+    assert names(quick, "poetry.lock") == [*expected, "beta==2.0", "extra==1.0"]
+
+
+OLD = {
+    "poetry.lock": '[[package]]\nname = "beta"\nversion = "2.0"\nfiles = []\n',
+    "uv.lock": """
+[[package]]
+name = "mine"
+version = "1"
+source = {virtual = "."}
+dependencies = [{name = "beta"}]
+[package.metadata]
+requires-dist = [{name = "beta", specifier = ">=2"}]
+[[package]]
+name = "beta"
+version = "2.0"
+source = {registry = "x"}
+wheels = [{url = "https://example.org/beta-2.0-py3-none-any.whl"}]
+""",
+    "Pipfile.lock": json.dumps({"_meta": {}, "default": {"beta": {"version": "==2.0"}}}),
+}
+
+
+@pytest.mark.parametrize("name", OLD)
+@pytest.mark.parametrize("wish", ["beta>=2.5", "alpha"])
+def test_a_lock_that_is_older_than_what_is_wanted_is_refused(quick: WorkBench, name: str, wish: str) -> None:
+    stocked(quick)
+    (quick.root / name).write_text(OLD[name])
+    package, _, bound = wish.partition(">=")
+    pipfile = ">=" + bound if bound else "*"
+    quick.write("Pipfile", "[packages]", f'{package} = "{pipfile}"')
+    quick.write("pyproject.toml", "[project]", f'dependencies = ["{wish}"]')
+    with pytest.raises(SpecError) as error:
+        quick.lock(name)
+    assert error.value.what.startswith(f"{name} cannot be used: it ")
+    assert "older than " in error.value.what and package in error.value.what
+    quick.write("Pipfile", "[packages]", 'beta = ">=2"')
+    quick.write("pyproject.toml", "[project]", 'dependencies = ["beta>=2"]')
+    locked = quick.lock(name).lock
+    assert [str(one) for one in locked.packages] == ["beta==2.0"]
+    assert [source.name for source in locked.sources] in ([name, "pyproject.toml"], [name, "Pipfile"])
+
+
+def test_what_pip_is_to_do_in_an_environment_yml(quick: WorkBench) -> None:
+    stocked(quick)
+    quick.write("more.txt", "beta<2.5")
+    quick.write("environment.yml", "dependencies:", "  - alpha", "  - pip:", "    - -r more.txt", "    - extra[more]")
+    locked = quick.lock("environment.yml").lock
+    assert [str(one) for one in locked.packages] == ["alpha==1.0", "beta==2.0", "extra==1.0"]
+    assert [source.name for source in locked.sources] == ["environment.yml", "more.txt"]
+    quick.write("environment.yml", "dependencies:", "  - alpha", "  - pip:", "    - git+https://example.org/x.git")
+    with pytest.raises(SpecError) as error:
+        quick.lock("environment.yml")
+    assert error.value.facts == ("environment.yml:4: git+https://example.org/x.git",)
+
+
+def test_digests_in_a_requirements_file_hold(bench: WorkBench) -> None:
+    right = stocked(bench)["beta-2.0-py3-none-any.whl"]
+    wrong = "0" * 64
+    bench.write("requirements.txt", "alpha", "beta==2.0 \\", f" --hash=sha256:{wrong} \\", f" --hash=sha256:{right}")
+    assert names(bench, "requirements.txt") == ["alpha==1.0", "beta==2.0"]
+    bench.write("requirements.txt", "alpha", f"beta==2.0 --hash=sha256:{wrong}")
+    with pytest.raises(SpecError) as error:
+        bench.lock("requirements.txt")
+    assert error.value.what == "beta-2.0-py3-none-any.whl is not a file that requirements.txt knows"
+    assert error.value.facts[0] == "requirements.txt:2: beta==2.0 has other digests"
+
+
 def uv_lock(bench: WorkBench) -> None:
     """As uv itself makes it."""
     bench.write(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from pathlib import Path
 from typing import Any
 
 from voyageur.commands import session
@@ -42,6 +43,15 @@ def warning_for(run: Run, time: Duration | None) -> Duration:
     return warn
 
 
+def check_environment(run: Run) -> None:
+    """It may have been pruned since the run ended; a job would wait for its turn and then find nothing."""
+    built = (files.read_json(str(run.folder / files.PLAN)) or {}).get("environment") or {}
+    archive = built.get("archive")
+    if archive and not Path(archive).exists():
+        hint = f"`voy env build` in {run.record.project_root} makes it anew, if the lock there still says the same"
+        raise RunError(f"the environment of {run.id} is not there any more", facts=[archive], hint=hint)
+
+
 def give_secrets(run: Run) -> None:
     """They were removed when the run ended; this shell has them."""
     names = list((run.record.spec.get("env.secrets") or {}).get("value") or [])
@@ -59,6 +69,7 @@ def give_secrets(run: Run) -> None:
 
 def resume(run: Run, again: Again, warn: Duration, pieces: int | None) -> str:
     """The old end is put aside before the new job may begin, and put back when there is none."""
+    check_environment(run)
     give_secrets(run)
     marker = run.folder / files.MARKER
     old = marker.read_bytes() if marker.exists() else b""

@@ -13,9 +13,10 @@ from voyageur.commands import session
 from voyageur.commands.building import order_for
 from voyageur.commands.env.setting import Setting
 from voyageur.env.store import find_built
-from voyageur.errors import RunError
+from voyageur.errors import RunError, VoyageurError
 from voyageur.runtime.folder import write_atomically
 from voyageur.show.output import aside
+from voyageur.site import Medium, Site
 from voyageur.spec import Checkpoint, Environment, Launch, Resources, Results, Retry, Spec
 from voyageur.units import Duration, Size
 
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
     from voyageur.workshop.making import Order
 
 EXPERIMENT = "environment"
-_NEEDS = Resources(cpus=2, memory=Size.parse("8G"), time=Duration.parse("1h"))
+_MEMORY = Size.parse("3G")  # what packs an image may have one of them
+_MEMORY_AS_DISK = Size.parse("16G")  # where a node's folder is memory, the packages lie in it, too
 
 
 def build_in_job(setting: Setting, provision: Provision, *, again: bool = False) -> Built:
@@ -34,20 +36,22 @@ def build_in_job(setting: Setting, provision: Provision, *, again: bool = False)
     from voyageur.commands.following import follow
     from voyageur.commands.quota_check import check_quotas
     from voyageur.show.runs import summary_line
+    from voyageur.workshop.room import full_disks_told
 
     order = order_for(setting, provision)
     built = None if again else find_built(setting.environments, order.key)
     if built:
         return built
     check_quotas(setting, order)
-    path = _written(_with_files(order), setting.environments)
-    run = _submitted(spec_for(setting.spec, path))
+    with full_disks_told(setting.environments.parent):
+        path = _written(_with_files(replace(order, again=again)), setting.environments)
+    run = _submitted_with(path, spec_for(setting.spec, setting.site, path))
     aside(f"{run.id} makes it: `voy logs {run.id}` shows this log again")
     run, verdict = follow(session.runs(), run, show=_show)
     session.runs().remember(run, verdict)
     path.unlink(missing_ok=True)
     built = find_built(setting.environments, order.key)
-    if built is None or not verdict.state.is_good:
+    if built is None or (again and not verdict.state.is_good):
         facts = [summary_line(run, verdict, False), f"log: {run.log}"]
         raise RunError("the job made no environment", facts=facts, hint=verdict.hint or f"`voy logs {run.id}`")
     return built
@@ -69,6 +73,7 @@ def _with_files(order: Order) -> Order:
 
 
 def _written(order: Order, folder: Path) -> Path:
+    """Each job has its own: another one of the same environment may still wait when this one has ended."""
     from voyageur.workshop.making import make_folder, order_path
 
     make_folder(folder)
@@ -77,7 +82,20 @@ def _written(order: Order, folder: Path) -> Path:
     return path
 
 
-def spec_for(spec: Spec, order: Path) -> Spec:
+def _submitted_with(order: Path, spec: Spec) -> Run:
+    try:
+        return _submitted(spec)
+    except VoyageurError:
+        order.unlink(missing_ok=True)
+        raise
+
+
+def _needs(site: Site) -> Resources:
+    in_memory = site.local_disk.medium is Medium.MEMORY
+    return Resources(cpus=2, memory=_MEMORY_AS_DISK if in_memory else _MEMORY, time=Duration.parse("1h"))
+
+
+def spec_for(spec: Spec, site: Site, order: Path) -> Spec:
     """The project's own wishes for where to charge, but none of those for its program.
 
     A partition for GPUs is none for this.
@@ -87,7 +105,7 @@ def spec_for(spec: Spec, order: Path) -> Spec:
         spec,
         command=(sys.executable, "-m", "voyageur.workshop", str(order)),
         experiment=EXPERIMENT,
-        resources=_NEEDS,
+        resources=_needs(site),
         partition=None if for_gpus else spec.partition,
         qos=None if for_gpus else spec.qos,
         constraint=None if for_gpus else spec.constraint,

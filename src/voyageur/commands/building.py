@@ -130,7 +130,7 @@ def build_here(
     from voyageur.commands.quota_check import check_quotas
     from voyageur.workshop.making import make
 
-    order = order_for(setting, provision, with_uv=with_uv)
+    order = replace(order_for(setting, provision, with_uv=with_uv), again=again)
     if again or find_built(setting.environments, order.key) is None:
         check_quotas(setting, order)
-    return make(order, session.environment(), tell, again=again)
+    return make(order, session.environment(), tell)

@@ -13,6 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from voyageur.commands import session
+from voyageur.commands.modules_known import lacking_modules
 from voyageur.errors import RunError
 from voyageur.plan import Plan, Surroundings
 from voyageur.questions.accounts import ask_qos_time, count_jobs
@@ -73,6 +74,7 @@ def _with_answers(known: Known, site: Site, plan: Plan) -> Known:
         jobs=count_jobs(session.here(), _PATIENCE) if limited else None,
         quotas=ask_quotas(session.here(), site, session.environment(), _PATIENCE) if _has_quotas(site) else (),
         qos_time=_qos_time(site, plan),
+        missing_modules=lacking_modules(site, plan.modules.value),
     )
 
 
@@ -85,7 +87,7 @@ def _qos_time(site: Site, plan: Plan) -> Duration | None:
 
 
 def with_software(planned: Planned) -> Known:
-    """And which modules and wheels the site lacks: a login shell is started for it, so only `voy check` asks."""
+    """And which modules and wheels the site lacks, asked anew: only `voy check` has the time."""
     from voyageur.questions.modules import missing_modules
     from voyageur.questions.wheels import ask_wheels, missing_wheels
     from voyageur.readiness import requirements_of

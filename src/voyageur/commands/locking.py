@@ -36,7 +36,7 @@ def make_lock(setting: Setting, *, download: bool = False, relax: bool = False) 
     from voyageur.show.output import aside
     from voyageur.workshop.locking import Ask, Lacking, lock_project
     from voyageur.workshop.python import find_python
-    from voyageur.workshop.room import work_folder
+    from voyageur.workshop.room import fast_folder, full_disks_told, work_folder
     from voyageur.workshop.shell import open_shell
 
     spec, site, names = setting.spec, setting.site, source_names(setting)
@@ -54,8 +54,9 @@ def make_lock(setting: Setting, *, download: bool = False, relax: bool = False) 
         pins=pins,
         pinned_by=pinned_by,
     )
-    with work_folder(session.environment()) as work:
-        shell = open_shell(setting.modules, site.software.purge, session.environment(), work)
+    around = session.environment()
+    with full_disks_told(fast_folder(around), setting.root), work_folder(around) as work:
+        shell = open_shell(setting.modules, site.software.purge, around, work)
         python = find_python(shell, spec.env.python or python_of(setting.root, names) or None)
         try:
             return lock_project(shell, python, ask, aside)

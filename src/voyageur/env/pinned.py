@@ -14,6 +14,7 @@ from msgspec import Struct
 from voyageur.env.wheel import Target, plain_name
 
 NAMES = ("uv.lock", "poetry.lock", "Pipfile.lock", "pylock.toml")
+MADE_FROM = {"uv.lock": "pyproject.toml", "poetry.lock": "pyproject.toml", "Pipfile.lock": "Pipfile"}
 
 
 class PinError(ValueError):
@@ -42,18 +43,32 @@ def pins_of(root: Path, name: str, target: Target, python: str) -> tuple[Pinned,
     text = (root / name).read_text(encoding="utf-8")
     marks = Marks(target, python)
     try:
+        beside = _beside(root / name)
         if name.endswith("Pipfile.lock"):
-            return tuple(_pipfile(json.loads(text), marks))
+            return tuple(_pipfile(json.loads(text), beside, marks))
         table = tomllib.loads(text)
         if Path(name).name == "uv.lock":
+            _check_uv(table, beside)
             return tuple(_uv(table, marks))
         if Path(name).name == "poetry.lock":
-            return tuple(_poetry(table, _toml_beside(root / name), marks))
+            return tuple(_poetry(table, beside, marks))
         return tuple(_pylock(table, marks))
     except (ValueError, KeyError, TypeError, AttributeError) as problem:
         raise PinError(
             str(problem) if isinstance(problem, PinError) else f"it is not as expected: {problem!r}"
         ) from None
+
+
+def _beside(lock: Path) -> dict[str, Any] | None:
+    """The file that the lock was made from; None where there is none."""
+    try:
+        return tomllib.loads((lock.parent / MADE_FROM[lock.name]).read_text(encoding="utf-8"))
+    except (OSError, KeyError):
+        return None
+
+
+def _too_old(wish: str, where: str) -> PinError:
+    return PinError(f"it is older than {where}, which asks for {wish}")
 
 
 class Marks:
@@ -138,6 +153,22 @@ def _uv(table: Mapping[str, Any], marks: Marks) -> Iterator[Pinned]:
         )
 
 
+def _check_uv(table: Mapping[str, Any], project: Mapping[str, Any] | None) -> None:
+    """The lock repeats what it was made from. A wish that has no bound there comes from a source of its own."""
+    from packaging.requirements import Requirement
+    from packaging.specifiers import SpecifierSet
+
+    known: dict[str, list[Any]] = {}
+    for one in filter(_is_project, table.get("package", ())):
+        for each in one.get("metadata", {}).get("requires-dist", ()):
+            known.setdefault(plain_name(each["name"]), []).append(each.get("specifier"))
+    for text in (project or {}).get("project", {}).get("dependencies", ()):
+        wish = Requirement(text)
+        bounds = known.get(plain_name(wish.name))
+        if bounds is None or not any(bound is None or SpecifierSet(bound) == wish.specifier for bound in bounds):
+            raise _too_old(text, "pyproject.toml")
+
+
 def _is_project(one: Mapping[str, Any]) -> bool:
     source = one.get("source", {})
     return "virtual" in source or "editable" in source
@@ -161,42 +192,81 @@ def _place(one: Mapping[str, Any]) -> str:
 # ── poetry.lock ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _poetry(table: Mapping[str, Any], project: Mapping[str, Any], marks: Marks) -> Iterator[Pinned]:
+def _poetry(table: Mapping[str, Any], project: Mapping[str, Any] | None, marks: Marks) -> Iterator[Pinned]:
+    if project is None:
+        raise PinError("there is no pyproject.toml beside it, which says what is wanted")
     packages: dict[str, list[dict[str, Any]]] = {}
     for one in table.get("package", ()):
         packages.setdefault(plain_name(one["name"]), []).append(one)
-    wanted = dict(_poetry_wanted(project))
-    waiting, chosen = list(wanted.items()), {}
+    wanted = list(_poetry_wanted(project, marks))
+    waiting, chosen = [(wish.name, wish.extras) for wish in wanted], {}
+    seen: set[tuple[str, tuple[str, ...]]] = set()
     while waiting:
         name, extras = waiting.pop()
+        if (name, extras) in seen:
+            continue
+        seen.add((name, extras))
         one = next((each for each in packages.get(name, ()) if _poetry_fits(each, marks)), None)
         if one is None:
             raise PinError(f"it has no package {name} for this Python and machine; is it older than pyproject.toml?")
-        if name in chosen and not extras:
-            continue
         chosen[name] = one
         for other, how in one.get("dependencies", {}).items():
             for each in how if isinstance(how, list) else [how]:
-                if _poetry_asks(each, one, other, extras, marks) and plain_name(other) not in chosen:
-                    more = tuple(each.get("extras", ())) if isinstance(each, dict) else ()
-                    waiting.append((plain_name(other), more))
+                if _poetry_asks(each, one, other, extras, marks):
+                    waiting.append((plain_name(other), _extras(each)))
+    for wish in wanted:
+        _check_poetry(wish, str(chosen[wish.name]["version"]))
+    direct = {wish.name for wish in wanted}
     for name, one in sorted(chosen.items()):
         if one.get("source", {}).get("type", "legacy") != "legacy":
             raise PinError(f"{name} comes from {one['source'].get('url')}, which has no wheel to look up")
         digests = frozenset(_bare(each["hash"]) for each in one.get("files", ()) if each["file"].endswith(".whl"))
-        yield Pinned(name=name, version=str(one["version"]), digests=digests, direct=name in wanted)
+        yield Pinned(name=name, version=str(one["version"]), digests=digests, direct=name in direct)
 
 
-def _poetry_wanted(project: Mapping[str, Any]) -> Iterator[tuple[str, tuple[str, ...]]]:
+class _PoetryWish(Struct, frozen=True, kw_only=True):
+    name: str
+    text: str
+    extras: tuple[str, ...] = ()
+    bound: str = ""
+
+
+def _poetry_wanted(project: Mapping[str, Any], marks: Marks) -> Iterator[_PoetryWish]:
+    """What [project] names, its own table only adds to."""
     from packaging.requirements import Requirement
 
+    named = set()
     for text in project.get("project", {}).get("dependencies", ()):
         one = Requirement(text)
-        yield plain_name(one.name), tuple(sorted(one.extras))
+        named.add(plain_name(one.name))
+        if one.marker is None or marks.hold(str(one.marker)):
+            extras = tuple(sorted(one.extras))
+            yield _PoetryWish(name=plain_name(one.name), text=text, extras=extras, bound=str(one.specifier))
     for name, how in project.get("tool", {}).get("poetry", {}).get("dependencies", {}).items():
-        optional = isinstance(how, dict) and how.get("optional", False)
-        if name != "python" and not optional:
-            yield plain_name(name), tuple(how.get("extras", ())) if isinstance(how, dict) else ()
+        if name == "python" or plain_name(name) in named:
+            continue
+        for each in how if isinstance(how, list) else [how]:
+            if _poetry_wants(each, marks):
+                yield _PoetryWish(name=plain_name(name), text=name, extras=_extras(each))
+
+
+def _poetry_wants(how: Any, marks: Marks) -> bool:
+    if not isinstance(how, dict):
+        return True
+    if how.get("optional") or how.get("platform", "linux") != "linux":
+        return False
+    return marks.hold(how.get("markers")) and marks.suits(how.get("python"))
+
+
+def _extras(how: Any) -> tuple[str, ...]:
+    return tuple(sorted(how.get("extras", ()))) if isinstance(how, dict) else ()
+
+
+def _check_poetry(wish: _PoetryWish, version: str) -> None:
+    from packaging.specifiers import SpecifierSet
+
+    if not SpecifierSet(wish.bound).contains(version, prereleases=True):
+        raise _too_old(wish.text, "pyproject.toml")
 
 
 def _poetry_fits(one: Mapping[str, Any], marks: Marks) -> bool:
@@ -215,17 +285,12 @@ def _poetry_asks(how: Any, one: Mapping[str, Any], other: str, extras: Iterable[
     return marks.hold(how.get("markers"), extras)
 
 
-def _toml_beside(lock: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads((lock.parent / "pyproject.toml").read_text(encoding="utf-8"))
-    except OSError:
-        raise PinError("there is no pyproject.toml beside it, which says what is wanted") from None
-
-
 # ── Pipfile.lock ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _pipfile(table: Mapping[str, Any], marks: Marks) -> Iterator[Pinned]:
+def _pipfile(table: Mapping[str, Any], wish: Mapping[str, Any] | None, marks: Marks) -> Iterator[Pinned]:
+    wanted = {plain_name(name): how for name, how in (wish or {}).get("packages", {}).items()}
+    _check_pipfile(wanted, table)
     for name, one in sorted(table.get("default", {}).items()):
         if not marks.hold(one.get("markers")):
             continue
@@ -233,7 +298,23 @@ def _pipfile(table: Mapping[str, Any], marks: Marks) -> Iterator[Pinned]:
         if not version.startswith("=="):
             raise PinError(f"{name} has no version: it comes from {one.get('git') or one.get('path') or 'elsewhere'}")
         digests = frozenset(_bare(each) for each in one.get("hashes", ()))
-        yield Pinned(name=plain_name(name), version=version.removeprefix("=="), digests=digests, direct="index" in one)
+        direct = plain_name(name) in wanted or (wish is None and "index" in one)
+        yield Pinned(name=plain_name(name), version=version.removeprefix("=="), digests=digests, direct=direct)
+
+
+def _check_pipfile(wanted: Mapping[str, Any], table: Mapping[str, Any]) -> None:
+    from packaging.specifiers import InvalidSpecifier, SpecifierSet
+
+    versions = {plain_name(name): str(one.get("version", "")) for name, one in table.get("default", {}).items()}
+    for name, how in wanted.items():
+        bound = str(how.get("version", "*") if isinstance(how, dict) else how)
+        try:
+            holds = SpecifierSet("" if bound == "*" else bound)
+        except InvalidSpecifier:
+            continue
+        pin = versions.get(name)
+        if pin is None or (pin and not holds.contains(pin.removeprefix("=="), prereleases=True)):
+            raise _too_old(name if bound == "*" else f"{name}{bound}", "Pipfile")
 
 
 # ── pylock.toml ──────────────────────────────────────────────────────────────────────────────────────────────────────

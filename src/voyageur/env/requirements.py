@@ -33,11 +33,20 @@ _PASSED_OVER = (
 
 
 class Requirement(Struct, frozen=True, kw_only=True):
-    """One line of a file; `text` is what a resolver reads."""
+    """One line of a file. What a resolver reads of it is `plain`."""
 
     text: str
     file: str
     line: int
+
+    @property
+    def plain(self) -> str:
+        """Without digests: pip would want all lines to have some. They are compared with what was found."""
+        return _bare(self.text).strip()
+
+    @property
+    def digests(self) -> frozenset[str]:
+        return frozenset(re.findall(r"--hash[=\s]sha256:([0-9a-fA-F]{64})", self.text))
 
     @property
     def name(self) -> str:
@@ -91,13 +100,15 @@ def requirements_from(root: Path, names: Iterable[str]) -> Requirements:
     found = _Reader(root)
     for name in names:
         found.read(name, "env.requirements")
-    return Requirements(
-        wanted=tuple(found.wanted),
-        constraints=tuple(found.constraints),
-        options=tuple(found.options),
-        foreign=tuple(found.foreign),
-        files=tuple(dict.fromkeys(found.files)),
-    )
+    return found.all()
+
+
+def requirements_in(root: Path, lines: Iterable[Requirement]) -> Requirements:
+    """Of lines that stand in another kind of file, and may name others. Raises NoFile."""
+    found = _Reader(root)
+    for one in lines:
+        found.take(one)
+    return found.all()
 
 
 class _Reader:
@@ -117,13 +128,24 @@ class _Reader:
             raise NoFile(name, by, problem.strerror or "it cannot be read") from None
         self.files.append(name)
         for number, line in _lines(text):
-            self._take(requirement(line, name, number), depth, constrains)
+            self.take(requirement(line, name, number), depth, constrains)
 
-    def _take(self, one: Requirement, depth: int, constrains: bool) -> None:
+    def all(self) -> Requirements:
+        return Requirements(
+            wanted=tuple(self.wanted),
+            constraints=tuple(self.constraints),
+            options=tuple(self.options),
+            foreign=tuple(self.foreign),
+            files=tuple(dict.fromkeys(self.files)),
+        )
+
+    def take(self, one: Requirement, depth: int = 0, constrains: bool = False) -> None:
         words = one.text.split(None, 1)
         option, _, value = words[0].partition("=")
         value = value or (words[1].strip() if len(words) > 1 else "")
-        if option in ("-r", "--requirement", "-c", "--constraint") and depth < _DEEPEST:
+        if option in ("-r", "--requirement", "-c", "--constraint"):
+            if depth >= _DEEPEST:
+                raise NoFile(value, f"{one.file}:{one.line}", "files include each other without an end")
             beside = str(Path(one.file).parent / value)
             self.read(beside, f"{one.file}:{one.line}", depth + 1, constrains or option in ("-c", "--constraint"))
         elif option.startswith("-"):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,16 @@ from msgspec import Struct
 
 from voyageur.env.conda import conda_from
 from voyageur.env.lock import Source
+from voyageur.env.pinned import MADE_FROM, PinError, Pinned, pins_of
 from voyageur.env.pinned import NAMES as PINNED
-from voyageur.env.pinned import PinError, Pinned, pins_of
-from voyageur.env.requirements import NoFile, Requirement, Requirements, requirement, requirements_from
+from voyageur.env.requirements import (
+    NoFile,
+    Requirement,
+    Requirements,
+    requirement,
+    requirements_from,
+    requirements_in,
+)
 from voyageur.env.wheel import Target
 
 
@@ -104,7 +112,10 @@ def _read(root: Path, name: str, target: Target, python: str) -> Wants:
         return _pipfile(root, name)
     if kind == "conda":
         return _conda(root, name)
-    found: Requirements = requirements_from(root, [name])
+    return _wants(requirements_from(root, [name]))
+
+
+def _wants(found: Requirements) -> Wants:
     return Wants(
         wanted=found.wanted,
         constraints=found.constraints,
@@ -121,9 +132,29 @@ def digests_of(root: Path, files: Iterable[str]) -> tuple[Source, ...]:
 
 def _digest(path: Path) -> str:
     try:
-        return state_of(path) if path.is_dir() else hashlib.sha256(path.read_bytes()).hexdigest()
+        if path.is_dir():
+            return state_of(path)
+        content = path.read_bytes()
     except OSError:
         return ""
+    return hashlib.sha256(_of_packages(content) if path.name == "pyproject.toml" else content).hexdigest()
+
+
+def _of_packages(content: bytes) -> bytes:
+    """Of a pyproject.toml what it says of packages: it has settings of many tools, and may have ours."""
+    try:
+        table = tomllib.loads(content.decode("utf-8"))
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError):
+        return content
+    project, tool = table.get("project"), table.get("tool")
+    project, tool = project if isinstance(project, dict) else {}, tool if isinstance(tool, dict) else {}
+    said = [project.get("dependencies"), project.get("requires-python"), _poetrys(tool), tool.get("uv")]
+    return json.dumps(said, sort_keys=True, default=str).encode("utf-8")
+
+
+def _poetrys(tool: Mapping[str, Any]) -> Any:
+    poetry = tool.get("poetry")
+    return poetry.get("dependencies") if isinstance(poetry, dict) else None
 
 
 def state_of(environment: Path) -> str:
@@ -144,9 +175,10 @@ def _pins(root: Path, name: str, target: Target, python: str) -> tuple[Pinned, .
 
 
 def _pin_files(root: Path, name: str) -> tuple[str, ...]:
-    """poetry's lock tells everything but what is wanted."""
-    beside = str(Path(name).parent / "pyproject.toml")
-    return (name, beside) if Path(name).name == "poetry.lock" and (root / beside).is_file() else (name,)
+    """With the file that the other tool makes its lock from: when that changes, both locks are old."""
+    beside = MADE_FROM.get(Path(name).name)
+    wish = str(Path(name).parent / beside) if beside else ""
+    return (name, wish) if wish and (root / wish).is_file() else (name,)
 
 
 # ── pyproject.toml, Pipfile, environment.yml ─────────────────────────────────────────────────────────────────────────
@@ -194,12 +226,12 @@ def _conda(root: Path, name: str) -> Wants:
             f"{name} has no dependencies that could be read", "name the file that says which packages are wanted"
         )
     left = ", ".join(found.left_out)
-    return Wants(
-        wanted=tuple(requirement(text, name, line) for text, line in found.lines),
+    own = Wants(
         files=(name,),
         python=found.python,
         notes=(f"not from PyPI, so a module must bring it if it is needed: {left}",) if left else (),
     )
+    return own + _wants(requirements_in(root, [requirement(text, name, line) for text, line in found.lines]))
 
 
 def _text(root: Path, name: str) -> str:

@@ -189,7 +189,11 @@ def _path(origin: str) -> str:
         from urllib.parse import unquote
 
         return unquote(origin.removeprefix("file://"))
-    return re.sub(r"//[^/@]*@", "//", origin.partition("#")[0])
+    return without_secrets(origin.partition("#")[0])
+
+
+def without_secrets(address: str) -> str:
+    return re.sub(r"//[^/@]*@", "//", address)
 
 
 def _file(origin: str) -> str:
@@ -214,6 +218,7 @@ _UV = (
     ("missing", re.compile(r"([\w.-]+) was not found in")),
     ("version", re.compile(r"there (?:is|are) no versions? of ([\w.-]+)(\S*)")),
     ("version", re.compile(r"only [^,]* (?:is|are) available")),
+    ("conflict", re.compile(r"you require ([\w.-]+?)[=<>!~]\S* and (?:you require )?[\w.-]+?[=<>!~]")),
     ("conflict", re.compile(r"are incompatible|depends? on .* unsatisfiable")),
 )
 

@@ -14,6 +14,7 @@ from voyageur.errors import RunError
 from voyageur.runtime import folder as files
 
 Json = dict[str, Any]
+_OURS = "voyageur: "
 
 
 class Record(Struct, frozen=True, kw_only=True):
@@ -58,6 +59,16 @@ class Run(Struct, frozen=True, kw_only=True):
     @property
     def script(self) -> Path:
         return self.folder / files.SCRIPT
+
+    def complaint(self) -> str:
+        """What the script itself found wrong before the program could begin; empty once an attempt has started."""
+        if self.attempt:
+            return ""
+        try:
+            lines = self.log.read_text(encoding="utf-8", errors="replace").splitlines()
+        except OSError:
+            return ""
+        return next((line[len(_OURS) :] for line in reversed(lines) if line.startswith(_OURS)), "")
 
     def last(self, *names: str) -> Json | None:
         return next((event for event in reversed(self.events) if event["event"] in names), None)

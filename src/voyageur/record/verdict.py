@@ -369,6 +369,8 @@ def _ended(run: Run, row: JobRow, steps: tuple[JobRow, ...], now: float) -> Verd
             "was the run's folder removed?",
         )
     if state is State.FAILED and not words:
+        words = run.complaint()
+    if state is State.FAILED and not words:
         known = row.exit_code or row.signal
         words = (
             exit_in_words(row.exit_code, row.signal)

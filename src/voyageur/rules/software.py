@@ -28,7 +28,7 @@ CLEAN_START = Rule(
 MODULES = Rule(
     id="modules",
     numbers=(51,),
-    level=Level.WARNING,
+    level=Level.ERROR,
     because="a job that cannot load its modules ends at once",
     fix="`module spider NAME` lists the versions there are",
     source="Alliance documentation: Standard software environments; user notes on JUPITER",
@@ -116,7 +116,10 @@ def modules(case: Case) -> Iterator[Finding]:
         elif name.startswith(case.site.software.blocked):
             usual = ", ".join(case.site.software.modules)
             yield MODULES.broken(
-                f"{case.site.name} blocks {name}", fix=usual and f"use {usual}", source=case.site.software.source
+                f"{case.site.name} blocks {name}",
+                level=Level.WARNING,
+                fix=usual and f"use {usual}",
+                source=case.site.software.source,
             )
 
 

@@ -62,9 +62,11 @@ class Claim:
                     os.utime(self.path)
 
     def holder_is_gone(self) -> bool:
+        """A process of its number may be another one by now: it is there, and shows no life."""
         told = read_json(str(self.path)) or {}
-        if told.get("host") == os.uname().nodename and isinstance(told.get("pid"), int):
-            return not os.path.exists(f"/proc/{told['pid']}")
+        is_of_here = told.get("host") == os.uname().nodename and isinstance(told.get("pid"), int)
+        if is_of_here and not os.path.exists(f"/proc/{told['pid']}"):
+            return True
         try:
             return _now_on(self.path.parent) - self.path.stat().st_mtime > _SILENT
         except OSError:
@@ -105,25 +107,35 @@ def held(path: Path, wait: Callable[[str], None]) -> Iterator[Claim]:
 
 def _create(path: Path, words: bytes) -> bool:
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    temporary.write_bytes(words)
     try:
-        os.link(temporary, path)
+        temporary.write_bytes(words)
+        return _linked(temporary, path, words)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _linked(whole: Path, path: Path, words: bytes) -> bool:
+    try:
+        os.link(whole, path)
         return True
     except FileExistsError:
         return False
     except OSError:  # no hard links here
         return _create_exclusively(path, words)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def _create_exclusively(path: Path, words: bytes) -> bool:
     try:
-        with open(path, "xb") as file:
-            file.write(words)
-        return True
+        file = open(path, "xb")  # noqa: SIM115  # closed below
     except FileExistsError:
         return False
+    try:
+        with file:
+            file.write(words)
+        return True
+    except OSError:
+        path.unlink(missing_ok=True)
+        raise
 
 
 def _now_on(folder: Path) -> float:

@@ -17,6 +17,7 @@ from voyageur.env.lock import Lock
 from voyageur.env.tools import pip_install_argv, uv_install_argv
 from voyageur.errors import RunError
 from voyageur.workshop.python import Python, find_pip, find_uv
+from voyageur.workshop.room import disk_is_full, is_about_a_full_disk
 from voyageur.workshop.shell import Answer, Shell
 
 _PATIENCE = 3600.0
@@ -129,9 +130,8 @@ def _by_pip(shell: Shell, python: Python, own: str, listed: Path, wheels: Path) 
 
 def _not_installed(answer: Answer, lock: Lock) -> RunError:
     lines = [line.strip() for line in answer.all.splitlines() if line.strip()]
-    if any("No space left" in line or "os error 28" in line or "quota exceeded" in line.lower() for line in lines):
-        hint = "free some of it, or name another folder with TMPDIR"
-        return RunError("the disk is full on which the environment is made", facts=lines[-2:], hint=hint)
+    if is_about_a_full_disk(answer.all):
+        return disk_is_full(lines[-2:])
     named = next((str(one) for one in lock.packages for line in lines if one.file in line or str(one) in line), "")
     what = f"{named} could not be installed" if named else "the packages could not be installed"
     return RunError(what, facts=lines[-6:], hint="mend what is named, then `voy env lock` and `voy env build`")

@@ -18,11 +18,14 @@ from voyageur.runtime.staging.sums import SUFFIX
 from voyageur.units import Size
 from voyageur.workshop.claim import is_held
 
-_OURS = re.compile(rf"(?:\.making-)?([0-9a-f]{{24}})\.(?:tar|squashfs|json|log|order|claim)(?:{re.escape(SUFFIX)})?")
+_MAKING = ".making-"
+_OURS = re.compile(
+    rf"(?:\.making-)?([0-9a-f]{{24}})\.(?:tar|squashfs|json|log|(?:[0-9a-f]{{8}}\.)?order|claim)(?:{re.escape(SUFFIX)})?"
+)
 
 
 class Leftover(Struct, frozen=True, kw_only=True):
-    """Files of a build that did not come to its end. The log of a whole one, or of the last failure, is none."""
+    """Files of a build that did not come to its end, or of a job for one. The log of a whole one is none."""
 
     key: str
     files: tuple[str, ...]
@@ -32,9 +35,10 @@ class Leftover(Struct, frozen=True, kw_only=True):
 def leftovers(folder: Path) -> list[Leftover]:
     whole = {built.key for built in all_built(folder)}
     found: dict[str, list[Path]] = {}
-    for path in sorted(folder.glob("*")) + sorted(folder.glob(".making-*")):
+    for path in sorted(folder.glob("*")) + sorted(folder.glob(f"{_MAKING}*")):
         match = _OURS.fullmatch(path.name)
-        if match and match[1] not in whole and not is_held(folder / f"{match[1]}.claim"):
+        is_half = match and (match[1] not in whole or path.suffix == ".order" or path.name.startswith(_MAKING))
+        if match and is_half and not is_held(folder / f"{match[1]}.claim"):
             found.setdefault(match[1], []).append(path)
     return [
         Leftover(key=key, files=tuple(path.name for path in paths), size=Size(sum(_size(path) for path in paths)))
@@ -55,9 +59,15 @@ def remove(folder: Path, key: str) -> None:
         path.unlink(missing_ok=True)
 
 
+def clear(folder: Path, rest: Leftover) -> None:
+    """An environment of the same key that is whole stays."""
+    for name in sorted(rest.files, key=lambda name: not name.endswith(".json")):
+        (folder / name).unlink(missing_ok=True)
+
+
 def _files_of(folder: Path, key: str) -> Iterator[Path]:
     yield folder / f"{key}.json"
-    for path in sorted(folder.glob(f"{key}.*")) + sorted(folder.glob(f".making-{key}*")):
+    for path in sorted(folder.glob(f"{key}.*")) + sorted(folder.glob(f"{_MAKING}{key}*")):
         if _OURS.fullmatch(path.name):
             yield path
 

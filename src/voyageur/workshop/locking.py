@@ -15,6 +15,7 @@ from voyageur.env.pinned import Pinned
 from voyageur.env.requirements import NoFile, Requirement, requirement
 from voyageur.env.sources import SourceError, Wants, digests_of, wants_of
 from voyageur.env.tools import NoWheel, Places, best_wheel, with_options
+from voyageur.env.wheel import wheel_from
 from voyageur.errors import RunError, SpecError
 from voyageur.workshop.gathering import digest_of, fetch
 from voyageur.workshop.python import Python, wheel_places
@@ -93,6 +94,8 @@ def lock_project(shell: Shell, python: Python, ask: Ask, tell: Tell) -> Locked:
     )
     pinned = [*wants.wanted, *(_line(pin) for pin in (*wants.pinned, *ask.pins))]
     changes = tuple(_changes([one for one in pinned if one.pin], packages))
+    if not ask.wheelhouse:  # that has files of its own
+        _check_digests(wants, packages)
     return Locked(lock=lock, changes=changes, fetched=tuple(search.fetched), notes=wants.notes)
 
 
@@ -101,20 +104,38 @@ def read_wants(root: Path, names: Sequence[str], python: Python) -> Wants:
         wants = wants_of(root, names, python.target, python.version)
     except NoFile as problem:
         what = "there is no file" if "No such" in problem.why else f"{problem.why}:"
-        raise SpecError(
-            f"{what} {problem.name}",
-            facts=[f"named by {problem.by}"],
-            hint="its path counts from the project's folder",
-        ) from None
+        hint = "leave that line out" if "each other" in problem.why else "its path counts from the project's folder"
+        raise SpecError(f"{what} {problem.name}", facts=[f"named by {problem.by}"], hint=hint) from None
     except SourceError as problem:
         raise SpecError(problem.what, hint=problem.hint) from None
     if wants.foreign:
         raise _foreign(wants.foreign[0])
+    for one in (*wants.wanted, *wants.constraints):
+        _check_readable(one)
     return wants
 
 
+def _check_readable(one: Requirement) -> None:
+    from packaging.requirements import InvalidRequirement
+    from packaging.requirements import Requirement as Readable
+
+    try:
+        Readable(one.plain)
+    except InvalidRequirement as problem:
+        reason = str(problem).splitlines()[0]
+        hint = "write it like `numpy`, `numpy==1.26.4` or `numpy>=1.24,<2`"
+        raise SpecError(f"`{one.plain}` names no package", facts=[f"{_place(one)}: {reason}"], hint=hint) from None
+
+
+def _place(one: Requirement) -> str:
+    return f"{one.file}:{one.line}" if one.line else one.file
+
+
 def _foreign(one: Requirement) -> SpecError:
-    facts = [f"{one.file}:{one.line}: {one.text}" if one.line else f"{one.file}: {one.text}"]
+    facts = [f"{_place(one)}: {one.text}"]
+    if wheel := wheel_from(_last(one.text)):
+        hint = f"write {wheel.name}=={wheel.version}, and `--find-links FOLDER` for the folder that it lies in"
+        return SpecError("a wheel is wanted by its name and version, not by its file", facts=facts, hint=hint)
     if one.text.startswith(("-e", "--editable", ".")):
         hint = (
             "leave it out: the project's own code travels with each run; `pip wheel` makes a package of another folder"
@@ -181,8 +202,8 @@ class _Search:
 
     def _wish(self) -> Wish:
         return Wish(
-            wanted=tuple(one.text for one in self.wanted),
-            constraints=tuple(one.text for one in (*self.wants.constraints, *self.bound)),
+            wanted=tuple(one.plain for one in self.wanted),
+            constraints=tuple(one.plain for one in (*self.wants.constraints, *self.bound)),
             places=self.places,
         )
 
@@ -201,7 +222,7 @@ class _Search:
             packages.append(Package(name=pin.name, version=pin.version, sha256=pin.wheels[origin], origin=origin))
         by = self.ask.names[0]
         if rest:
-            wish = Wish(wanted=tuple(_line(pin).text for pin in rest), places=self.places, alone=True)
+            wish = Wish(wanted=tuple(_line(pin).plain for pin in rest), places=self.places, alone=True)
             looked_up = resolve(self.shell, self.python, wish, with_uv=self.ask.with_uv)
             packages += _with_digests_of(rest, looked_up.packages, by)
             by = f"{by}, {looked_up.by}"
@@ -270,7 +291,7 @@ class _Search:
         """Into the project's folder of wheels, so that it travels along. Only what any machine can use."""
         index = Places(index=self.places.index, more=self.places.more)
         bound = next((each for each in (*self.wanted, *self.bound) if each.name == one.name), one)
-        found = resolve(self.shell, self.python, Wish(wanted=(bound.text,), places=index, alone=True))
+        found = resolve(self.shell, self.python, Wish(wanted=(bound.plain,), places=index, alone=True))
         package = found.packages[0]
         if package.file in self.fetched:
             raise SpecError(f"{package} was fetched, and is still not what is wanted", hint="name its version")
@@ -319,6 +340,19 @@ def _with_digests_of(pins: Iterable[Pinned], packages: Sequence[Package], name: 
                 hint=f"make {name} anew; if it is right, something between here and the index is not",
             )
     return list(packages)
+
+
+def _check_digests(wants: Wants, packages: Sequence[Package]) -> None:
+    """Those that stand in a requirements file."""
+    found = {package.name: package for package in packages}
+    for one in (*wants.wanted, *wants.constraints):
+        package = found.get(one.name)
+        if package and one.digests and package.sha256 not in one.digests:
+            raise SpecError(
+                f"{package.file} is not a file that {one.file} knows",
+                facts=[f"{_place(one)}: {one.plain} has other digests", f"it has sha256 {package.sha256}"],
+                hint="write its digest there if it is right; if not, something between here and the index is not",
+            )
 
 
 def _settled(package: Package, root: Path) -> Package:

@@ -3,9 +3,12 @@ nothing that could be taken for one, and the next sweeps what is left."""
 
 from __future__ import annotations
 
+import contextlib
 import os
+import secrets
 import time
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,7 +27,7 @@ from voyageur.workshop.claim import Claim, held
 from voyageur.workshop.gathering import Shelf, gather, volume_of
 from voyageur.workshop.installing import compile_all, install, lay_out, names_of_place, set_free
 from voyageur.workshop.python import Python, find_python
-from voyageur.workshop.room import work_folder
+from voyageur.workshop.room import fast_folder, full_disks_told, work_folder
 from voyageur.workshop.shell import Shell, open_shell
 from voyageur.workshop.trying import try_out
 from voyageur.workshop.whole import CONDA, VIRTUALENV, copy_virtualenv, finish, unpack_conda
@@ -50,10 +53,11 @@ class Order(Struct, frozen=True, kw_only=True):
     python: str | None = None
     folders: tuple[str, ...] = ()
     with_uv: bool = True
+    again: bool = False
 
 
 def order_path(folder: Path, key: str) -> Path:
-    return folder / f"{key}.order"
+    return folder / f"{key}.{secrets.token_hex(4)}.order"
 
 
 def read_order(path: Path) -> Order:
@@ -65,18 +69,23 @@ def read_order(path: Path) -> Order:
         ) from None
 
 
-def make(order: Order, environment: Mapping[str, str], tell: Tell, *, again: bool = False) -> Built:
-    """What there is already, unless `again`; two at once build once."""
+def make(order: Order, environment: Mapping[str, str], tell: Tell) -> Built:
+    """What there is already; one that is made `again` takes its place when it is whole. Two at once build once."""
     folder = Path(order.folder)
     make_folder(folder)
-    if not again and (built := find_built(folder, order.key)):
+    if not order.again and (built := find_built(folder, order.key)):
         return built
-    with held(folder / f"{order.key}.claim", lambda who: tell(f"waiting: {who} is making it")) as claim:
-        if not again and (built := find_built(folder, order.key)):
+    with full_disks_told(fast_folder(environment), folder), _claimed(folder, order.key, tell) as claim:
+        built = find_built(folder, order.key)
+        if built and not order.again:
             return built
-        sweep(folder, order.key)
+        sweep(folder, order.key, keep=built is not None)
         with _Log(folder / f"{order.key}.log", tell) as log:
             return _made(order, environment, claim, log)
+
+
+def _claimed(folder: Path, key: str, tell: Tell) -> AbstractContextManager[Claim]:
+    return held(folder / f"{key}.claim", lambda who: tell(f"waiting: {who} is making it"))
 
 
 def make_folder(folder: Path) -> None:
@@ -90,11 +99,18 @@ def make_folder(folder: Path) -> None:
         ) from None
 
 
-def sweep(folder: Path, key: str) -> None:
-    """What a killed build left of this key, and a record whose archive is not whole any more."""
+def sweep(folder: Path, key: str, *, keep: bool = False) -> None:
+    """What a killed build left of this key; and, unless it is whole, an archive with its record."""
     for path in folder.glob(f"{_MAKING}{key}*"):
         path.unlink(missing_ok=True)
-    for name in (f"{key}.json", f"{key}.tar", f"{key}.squashfs", f"{key}.tar{SUFFIX}", f"{key}.squashfs{SUFFIX}"):
+    if not keep:
+        _remove_published(folder, key)
+
+
+def _remove_published(folder: Path, key: str, but: str = "") -> None:
+    """The record first: what has none is taken by nobody."""
+    names = [f"{key}.{form.value}" for form in Form if f"{key}.{form.value}" != but]
+    for name in (f"{key}.json", *names, *(f"{name}{SUFFIX}" for name in names)):
         (folder / name).unlink(missing_ok=True)
 
 
@@ -110,9 +126,10 @@ class _Log:
         return self
 
     def __exit__(self, kind: object, problem: BaseException | None, _: object) -> None:
-        if problem is not None:
-            self.note(problem.text() if isinstance(problem, (SpecError, RunError)) else repr(problem))
-        self.file.close()
+        with contextlib.suppress(OSError):  # a full disk has no room for a log; what is raised says so
+            if problem is not None:
+                self.note(problem.text() if isinstance(problem, (SpecError, RunError)) else repr(problem))
+            self.file.close()
 
     def step(self, line: str) -> None:
         self.tell(line)
@@ -253,6 +270,7 @@ def _publish(
         raise RunError(
             "another build has taken over, because this one showed no life", hint="`voy env show` tells what came of it"
         )
+    _remove_published(folder, order.key, but=final.name)
     os.rename(packed, final)
     sums = write_sums(str(final))
     built = Built(

@@ -61,16 +61,21 @@ def find_python(shell: Shell, wanted: str | None) -> Python:
 
 def _candidates(shell: Shell, wanted: str | None) -> Iterator[str]:
     minor = ".".join(wanted.split(".")[:2]) if wanted else ""
-    names = [f"python{minor}"] if minor else []
-    for name in [*names, "python3", "python"]:
-        if program := shell.find(name):
-            yield program
+    names = [*([f"python{minor}"] if minor else []), "python3", "python"]
+    # A module may bring `python3` alone: it comes before the `python3.11` of the system, whose folder comes later.
+    yield from sorted(filter(None, map(shell.find, names)), key=lambda program: _place(shell, program))
     if not minor or minor == f"{sys.version_info[0]}.{sys.version_info[1]}":
         yield sys.executable
     if minor and (uv := find_uv(shell)):
         answer = shell.run([uv, "python", "find", "--no-config", "--no-python-downloads", minor], patience=_PATIENCE)
         if answer.ok and answer.output.strip():
             yield answer.output.strip()
+
+
+def _place(shell: Shell, program: str) -> int:
+    folders = shell.variables.get("PATH", "").split(":")
+    folder = os.path.dirname(program)
+    return folders.index(folder) if folder in folders else len(folders)
 
 
 def _survey(shell: Shell, program: str) -> Python | None:

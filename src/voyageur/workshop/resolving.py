@@ -18,12 +18,14 @@ from voyageur.env.tools import (
     trouble_of_pip,
     trouble_of_uv,
     uv_resolve_argv,
+    without_secrets,
 )
 from voyageur.env.wheel import plain_name, wheel_from, why_not
-from voyageur.errors import RunError, SpecError
+from voyageur.errors import RunError, SpecError, VoyageurError
 from voyageur.workshop.installing import lay_out
 from voyageur.workshop.python import Python, find_pip, find_uv
-from voyageur.workshop.shell import Shell
+from voyageur.workshop.room import disk_is_full, is_about_a_full_disk
+from voyageur.workshop.shell import Answer, Shell
 
 _PATIENCE = 900.0
 
@@ -78,7 +80,7 @@ def _by_uv(shell: Shell, python: Python, wish: Wish, uv: str) -> Resolved:
     if not answer.ok and _is_too_old(answer.errors):
         return _by_pip(shell, python, wish)
     if not answer.ok:
-        raise unresolved(trouble_of_uv(answer.errors), wish, python)
+        raise _why(answer, trouble_of_uv(answer.errors), wish, python)
     version = shell.run([uv, "--version"], patience=_PATIENCE).output.split()
     return Resolved(packages=packages_from_pylock(answer.output, python.target), by=" ".join(version[:2]) or "uv")
 
@@ -111,7 +113,7 @@ def _by_pip(shell: Shell, python: Python, wish: Wish, beside_modules: bool = Fal
     # Its own files would add places to those that are told.
     answer = shell.run(argv, patience=_PATIENCE, PIP_CONFIG_FILE=os.devnull, PIP_FIND_LINKS="", PIP_NO_INDEX="")
     if not answer.ok:
-        raise unresolved(trouble_of_pip(answer.all), wish, python)
+        raise _why(answer, trouble_of_pip(answer.all), wish, python)
     return Resolved(packages=packages_from_report(report.read_text("utf-8")), by=f"pip {python.pip}".strip())
 
 
@@ -123,6 +125,12 @@ def _no_tool(python: Python) -> RunError:
     )
 
 
+def _why(answer: Answer, trouble: Trouble, wish: Wish, python: Python) -> VoyageurError:
+    if is_about_a_full_disk(answer.all):
+        return disk_is_full(answer.all.strip().splitlines()[-1:])
+    return unresolved(trouble, wish, python)
+
+
 # ── why not ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -131,7 +139,9 @@ def unresolved(trouble: Trouble, wish: Wish, python: Python) -> Unresolved:
     what, hint = _words_for(trouble, python)
     facts = [*trouble.facts[:6]]
     if trouble.kind in ("missing", "version"):
-        facts += [*_named_by(trouble.package, wish), f"looked in {_where(wish.places)}"]
+        facts += _named_by(trouble.package, wish)
+    if trouble.kind in ("missing", "version", "network"):
+        facts.append(f"looked in {_where(wish.places)}")
     return Unresolved(trouble, what, facts, hint)
 
 
@@ -167,7 +177,9 @@ def _why_not(file: str, python: Python) -> str:
 
 
 def _where(places: Places) -> str:
-    index = [] if places.no_index else [places.index or "the package index", *places.more]
+    index = (
+        [] if places.no_index else [without_secrets(one) for one in (places.index or "the package index", *places.more)]
+    )
     return ", ".join([*places.find_links, *index]) or "nothing: no index, and no folder of wheels"
 
 

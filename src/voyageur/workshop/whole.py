@@ -14,6 +14,7 @@ from voyageur.env.wheel import Target, plain_name
 from voyageur.errors import RunError, SpecError
 from voyageur.workshop.installing import free_scripts, lay_out_scripts, packages_folder
 from voyageur.workshop.python import Python
+from voyageur.workshop.room import disk_is_full, is_about_a_full_disk
 from voyageur.workshop.shell import Shell
 
 VIRTUALENV, CONDA = "virtualenv", "conda"
@@ -126,6 +127,8 @@ def unpack_conda(shell: Shell, archive: Path, folder: Path) -> tuple[str, ...]:
     answer = shell.run(["tar", "-xf", str(archive), "-C", str(folder)])
     if not answer.ok:
         facts = answer.all.splitlines()[-3:]
+        if is_about_a_full_disk(answer.all):
+            raise disk_is_full(facts)
         raise RunError(f"{archive.name} could not be unpacked", facts=facts, hint="`conda pack` makes it anew")
     return ("bin/python", _UNPACK) if (folder / _UNPACK).is_file() else ()
 

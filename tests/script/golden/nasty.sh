@@ -60,7 +60,17 @@ if ! type module >/dev/null 2>&1; then
     exit 1
 fi
 module purge
-module load "${modules[@]}" || exit 1
+module load "${modules[@]}" || {
+    echo "voyageur: these modules could not be loaded: ${modules[*]}; 'module spider NAME' lists what there is" >&2
+    exit 1
+}
+# Modules before 4.1 answer 0 also for what they do not have.
+for module in "${modules[@]}"; do
+    case "${LMOD_VERSION:-}${MODULES_CMD:-}:${LOADEDMODULES-$module}" in
+        [!:]* | *":$module"*) ;;
+        *) echo "voyageur: the module $module could not be loaded" >&2 && exit 1 ;;
+    esac
+done
 # shellcheck disable=SC1091 # the user's own file
 source '/env s/$(touch y)/bin/activate' || exit 1  # asked for by voyageur.toml:3
 

@@ -15,6 +15,7 @@ from voyageur.show.output import aside, emit
 if TYPE_CHECKING:
     from voyageur.commands.env.setting import Setting
     from voyageur.env.model import Built
+    from voyageur.workshop.keeping import Leftover
 
 
 @click.command("prune")
@@ -26,12 +27,12 @@ def command(site_name: str | None, everything: bool, older: str | None, yes: boo
     """Remove environments that no lock says and no run uses that waits or goes on. Says first what would go."""
     from voyageur.commands.env.setting import setting_for
     from voyageur.show.environments import pruned_text
-    from voyageur.workshop.keeping import cached_wheels, leftovers, remove
+    from voyageur.workshop.keeping import cached_wheels, clear, leftovers, remove
 
     setting = setting_for(site_name)
     folder = setting.environments
     old = _needless(setting, everything, _seconds(older))
-    rest = leftovers(folder)
+    rest = _of_nobody(leftovers(folder))
     wheels = cached_wheels(setting.cache) if everything else []
     if not (old or rest or wheels):
         emit("nothing to remove")
@@ -39,8 +40,10 @@ def command(site_name: str | None, everything: bool, older: str | None, yes: boo
     emit(pruned_text(old, [(one.key, len(one.files), one.size) for one in rest], len(wheels)))
     if not yes:
         _ask()
-    for key in [*(built.key for built in old), *(one.key for one in rest)]:
-        remove(folder, key)
+    for built in old:
+        remove(folder, built.key)
+    for one in rest:
+        clear(folder, one)
     for wheel in wheels:
         wheel.unlink(missing_ok=True)
     aside("removed")
@@ -68,6 +71,16 @@ def _needless(setting: Setting, everything: bool, older: float) -> list[Built]:
         return []
     used = {key for key, entries in runs_by_key().items() if any(not entry.final for entry in entries)}
     return [built for built in old if built.key not in used and (everything or not is_locked(built))]
+
+
+def _of_nobody(rest: list[Leftover]) -> list[Leftover]:
+    """The order of a job that waits looks like what a dead one has left."""
+    from voyageur.commands import session
+
+    if not rest:
+        return []
+    waiting = [entry.command for entry in session.runs().all() if not entry.final]
+    return [one for one in rest if not any(one.key in command for command in waiting)]
 
 
 def _ask() -> None:

@@ -14,6 +14,6 @@ export NCCL_SOCKET_IFNAME=ib0                 # the network of juwels-booster
 export NCCL_IB_TIMEOUT=60                     # the network of juwels-booster
 modules=(Stages/2024 GCC Python)              # what juwels-booster offers by default
 module purge
-module load "${modules[@]}" || exit 1
+module load "${modules[@]}" || {
 export VOY_PYTHON
 exec "$VOY_PYTHON" -I "$VOY_RUN_DIR/runtime.pyz" supervise-tasks -- srun --nodes=2 --ntasks=2 --ntasks-per-node=1 --cpus-per-task=48 --kill-on-bad-exit=1 --label "$VOY_PYTHON" -I "$VOY_RUN_DIR/runtime.pyz" task -- "${command[@]}"

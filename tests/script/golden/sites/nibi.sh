@@ -10,6 +10,6 @@ export OMP_NUM_THREADS=56                     # one thread for each core of a ta
 export VOY_TASKS_ARE=nodes                    # what srun starts
 modules=(StdEnv/2023)                         # what nibi offers by default
 module purge
-module load "${modules[@]}" || exit 1
+module load "${modules[@]}" || {
 export VOY_PYTHON
 exec "$VOY_PYTHON" -I "$VOY_RUN_DIR/runtime.pyz" supervise-tasks -- srun --nodes=2 --ntasks=2 --ntasks-per-node=1 --cpus-per-task=56 --kill-on-bad-exit=1 --label "$VOY_PYTHON" -I "$VOY_RUN_DIR/runtime.pyz" task -- "${command[@]}"
