@@ -29,6 +29,7 @@ SETS = {
     "torch": (["torch==2.13.0"], ["torch"]),
 }
 IN_JOB = """#!/bin/bash
+set -e
 virtualenv --no-download --quiet $TMPDIR/env-$SLURM_JOB_ID
 source $TMPDIR/env-$SLURM_JOB_ID/bin/activate
 pip install --no-index --quiet --find-links {wheels} -r {requirements}
@@ -36,6 +37,7 @@ python {first} {imports}
 rm -rf $TMPDIR/env-$SLURM_JOB_ID
 """
 ON_SHARED = """#!/bin/bash
+set -e
 source {shared}/venv/bin/activate
 python {first} {imports}
 """

@@ -198,6 +198,7 @@ def test_example_runs_in_pieces(shell: Shell, example: Path) -> None:
 def test_every_example_is_tested_and_has_its_page() -> None:
     folders = {path.name for path in EXAMPLES.iterdir() if path.is_dir()}
     here = {"plain", "per-node", "per-rank", "warning-signal", "stop-file", "custom", "dataset", "long-run"}
+    here |= {"container", "environment"}  # in tests/behaviour
     resumed = set(PROGRAMS) | set(SINGLE)
     assert folders == here | set(STYLES) | resumed | {"horovod"}, (
         "Horovod cannot be installed beside a PyTorch of today"
