@@ -63,7 +63,7 @@ def _in_turn(files: Path, root: Path, times: int, prepare: Callable[[], object])
 
 
 @contextmanager
-def slow(files: Path, root: Path) -> Iterator[Callable[[], object]]:
+def slow(files: Path, root: Path) -> Iterator[Callable[..., object]]:
     program, mount = root / "slowfs", root / "shared"
     flags = subprocess.run(["pkg-config", "--cflags", "--libs", "fuse3"], capture_output=True, text=True, check=True)
     source = Path(__file__).with_name("slowfs.c")
@@ -73,11 +73,11 @@ def slow(files: Path, root: Path) -> Iterator[Callable[[], object]]:
     def unmount() -> None:
         subprocess.run(["fusermount3", "-u", str(mount)], check=False, stderr=subprocess.DEVNULL)
 
-    def remount() -> None:
+    def remount(delay: int = DELAY) -> None:
         """So that nothing is remembered from the time before."""
         unmount()
         subprocess.run(
-            [str(program), str(files), str(DELAY), str(mount), "-o", "max_threads=64"],
+            [str(program), str(files), str(delay), str(mount), "-o", "max_threads=64"],
             check=True,
             stderr=subprocess.DEVNULL,
         )

@@ -19,16 +19,18 @@ from tests.testbed import start_bed
 from tests.testbed.bed import Bed
 
 from bench.data.files import forget
-from bench.data.packing import slow
+from bench.data.packing import DELAY, slow
 from bench.timing import report
 
 VOY = str(Path(sys.executable).with_name("voy"))
 TIMES = 3
+SLOWER = 20_000  # microseconds
 SETS = {
     "numpy pandas scikit-learn": (["numpy", "pandas", "scikit-learn"], ["numpy", "pandas", "sklearn.ensemble"]),
     "torch": (["torch==2.13.0"], ["torch"]),
 }
 IN_JOB = """#!/bin/bash
+set -e
 virtualenv --no-download --quiet $TMPDIR/env-$SLURM_JOB_ID
 source $TMPDIR/env-$SLURM_JOB_ID/bin/activate
 pip install --no-index --quiet --find-links {wheels} -r {requirements}
@@ -36,7 +38,8 @@ python {first} {imports}
 rm -rf $TMPDIR/env-$SLURM_JOB_ID
 """
 ON_SHARED = """#!/bin/bash
-source {shared}/venv/bin/activate
+set -e
+PATH={shared}/venv/bin:$PATH  # its `activate` names the folder that it was made in, where nothing is slow
 python {first} {imports}
 """
 Told = list[dict[str, float]]
@@ -55,20 +58,46 @@ def start(root: Path) -> None:
 
 
 def _measure(side: Side, name: str) -> None:
+    """The sides take turns: whatever else the machine does, it does to all of them."""
     side.make()
+    runs: dict[str, tuple[Callable[[], Told], int]] = {
+        "voy": (lambda: side.voy(1), DELAY),
+        "virtualenv and pip in the job": (lambda: side.sbatch(IN_JOB), DELAY),
+        "virtualenv on shared storage": (lambda: side.sbatch(ON_SHARED), DELAY),
+        "voy, the last of 4 nodes": (lambda: side.voy(4), DELAY),
+        "without an environment": (lambda: side.voy(1, bare=True), DELAY),
+        "without an environment, 4 nodes": (lambda: side.voy(4, bare=True), DELAY),
+        "slow storage": (lambda: side.voy(1), SLOWER),
+        "slow storage, 4 nodes": (lambda: side.voy(4), SLOWER),
+    }
+    found: dict[str, list[Told]] = {what: [] for what in runs}
     with slow(side.source, side.root) as remount:
-        ours = side.times(lambda: side.voy(1), remount)
-        in_job = side.times(lambda: side.sbatch(IN_JOB), remount)
-        shared = side.times(lambda: side.sbatch(ON_SHARED), remount)
-        four = side.times(lambda: side.voy(4), remount)
+        for _ in range(TIMES):
+            for what, (run, delay) in runs.items():
+                remount(delay)
+                forget()
+                found[what].append(run())
+    for what, told in found.items():
+        print(f"{name}: {what}: {_all(told, 'first')} to the first line, {_all(told, 'imported')} to all imported")
+    ours, in_job, shared, four, bare, bare_four, slower, slower_four = found.values()
     for what in ("first", "imported"):
         mine, theirs = _median(ours, what), _median(in_job, what)
         line = f"{name}: {'first line' if what == 'first' else 'all imported'}"
         report(line, mine, theirs, "virtualenv and pip in the job", "10x sooner", 10 * mine <= theirs)
         theirs = _median(shared, what)
         report(line, mine, theirs, "virtualenv on shared storage", "sooner", mine < theirs)
-        last = _median(four, what)
-        report(f"{line}, the last of 4 nodes", last, mine, "1 node", "within 1.5x", last <= 1.5 * mine)
+        _scales(f"{line}, the last of 4 nodes", four, ours, what)
+    _scales(f"{name}: without an environment, 4 nodes", bare_four, bare, "first")
+    _scales(f"{name}: a call of 20 ms, 4 nodes", slower_four, slower, "first")
+
+
+def _scales(line: str, several: list[Told], one: list[Told], what: str) -> None:
+    last, alone = _median(several, what), _median(one, what)
+    report(line, last, alone, "1 node", "within 1.5x", last <= 1.5 * alone)
+
+
+def _all(runs: list[Told], what: str) -> str:
+    return " ".join(f"{max(told[what] for told in run):.2f}" for run in runs) + " s"
 
 
 def _median(runs: list[Told], what: str) -> float:
@@ -80,6 +109,7 @@ class Side:
     def __init__(self, bed: Bed, root: Path, packages: list[str], imports: list[str]) -> None:
         self.bed, self.root, self.packages, self.imports = bed, root, packages, imports
         self.source, self.project, self.wheels = root / "slow-source", root / "project", root / "wheels"
+        self.bare = root / "bare"
         tools = str(Path(sys.executable).parent)
         self.environment = {
             "PATH": f"{tools}:/usr/local/bin:/usr/bin:/bin", "HOME": str(root), "SCRATCH": str(root / "scratch"),
@@ -93,7 +123,9 @@ class Side:
         lines = ["--no-index", f"--find-links {self.wheels}", *self.packages]
         (self.project / "requirements.txt").write_text("\n".join(lines) + "\n")
         (self.project / "voyageur.toml").write_text('[env]\nrequirements = "requirements.txt"\n')
-        shutil.copy(Path(__file__).with_name("first.py"), self.project)
+        self.bare.mkdir()
+        for folder in (self.project, self.bare):
+            shutil.copy(Path(__file__).with_name("first.py"), folder)
         pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
         download = [*pip, "download", "--quiet", "--dest", str(self.wheels), *self.packages]
         subprocess.run(
@@ -108,17 +140,10 @@ class Side:
         shutil.move(made, self.source / "environments")
         made.symlink_to(self.root / "shared" / "environments")
 
-    def times(self, run: Callable[[], Told], remount: Callable[[], object]) -> list[Told]:
-        found = []
-        for _ in range(TIMES):
-            remount()
-            forget()
-            found.append(run())
-        return found
-
-    def voy(self, nodes: int) -> Told:
+    def voy(self, nodes: int, bare: bool = False) -> Told:
         launch = ["-n", str(nodes), "-W", "per-node"] if nodes > 1 else []
-        run = self._run([VOY, "submit", *launch, "--", "python", "first.py", *self.imports]).strip()
+        program = ["python3", "first.py"] if bare else ["python", "first.py", *self.imports]
+        run = self._run([VOY, "submit", *launch, "--", *program], self.bare if bare else self.project).strip()
         self._run([VOY, "wait", run])
         return list(_told(self._run([VOY, "logs", run])))
 
@@ -134,9 +159,9 @@ class Side:
         self._run(["sbatch", "--wait", f"--output={log}", str(script)])
         return list(_told(log.read_text()))
 
-    def _run(self, argv: list[str]) -> str:
+    def _run(self, argv: list[str], folder: Path | None = None) -> str:
         answer = subprocess.run(
-            argv, cwd=self.project, env=self.environment, capture_output=True, text=True, check=False
+            argv, cwd=folder or self.project, env=self.environment, capture_output=True, text=True, check=False
         )
         if answer.returncode:
             raise RuntimeError(f"{argv}: {answer.stdout}{answer.stderr}")

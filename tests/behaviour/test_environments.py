@@ -9,9 +9,22 @@ from pathlib import Path
 import pytest
 
 from tests.env.wheels import make_wheel
+from tests.launchers.environments import built_or_skipped
 from tests.place import Place
 from tests.runtime.datasets import flip_byte
 
+EXAMPLE = Path(__file__).parents[2] / "examples" / "environment"
+ALONE = """
+import os, socket, numpy
+
+node = os.environ["SLURMD_NODENAME"]
+for host in ("1.1.1.1", "example.org"):
+    try:
+        socket.create_connection((host, 443), 3).close()
+        print(node, "reaches", host, flush=True)
+    except OSError:
+        print(node, "with numpy", numpy.__version__, "cannot reach", host, flush=True)
+"""
 SAY = """
 import os, shutil, subprocess, sys
 import alpha
@@ -59,6 +72,14 @@ def test_it_can_be_made_on_every_node(place: Place) -> None:
     assert place.node_folders() == []
 
 
+def test_what_starts_the_ranks_cannot_come_with_it(local: Place) -> None:
+    project(local)
+    make_wheel(local.project / "wheels", "alpha", "1.0", scripts={"mpirun": "alpha:main"})
+    local.voy("env", "build")
+    answer = local.voy("plan", "-W", "mpi", "--", "python", "say.py", code=2)
+    assert "error: mpirun lies in the environment, which comes to the nodes only with the ranks" in answer.stderr
+
+
 def test_a_damaged_one_ends_the_run_with_the_next_step(local: Place) -> None:
     project(local)
     local.voy("env", "lock")
@@ -70,3 +91,16 @@ def test_a_damaged_one_ends_the_run_with_the_next_step(local: Place) -> None:
     assert "the environment on local1" in ended["because"] and "`voy env build --again`" in ended["because"]
     local.voy("env", "build", "--again")
     assert local.finish("--", "python", "say.py")["state"] == "done"
+
+
+def test_the_example_runs_from_its_lock_on_nodes_without_a_network(production: Place) -> None:
+    """Each node of this kind has a network of its own, which ends at the other nodes."""
+    shutil.copytree(EXAMPLE, production.project, dirs_exist_ok=True)
+    production.environment.pop("VIRTUAL_ENV", None)
+    built = built_or_skipped(production)
+    ended = production.finish()
+    assert ended["state"] == "done", production.log(ended["run"])
+    assert production.log(ended["run"]).count("from the run's environment: y = 3.00 x -1.00") == 2
+    production.write("alone.py", ALONE)
+    log = production.log(production.finish("--", "python", "alone.py")["run"])
+    assert log.count(f"with {built['packages'][0].replace('==', ' ')} cannot reach") == 4, log

@@ -198,7 +198,7 @@ def test_example_runs_in_pieces(shell: Shell, example: Path) -> None:
 def test_every_example_is_tested_and_has_its_page() -> None:
     folders = {path.name for path in EXAMPLES.iterdir() if path.is_dir()}
     here = {"plain", "per-node", "per-rank", "warning-signal", "stop-file", "custom", "dataset", "long-run"}
-    elsewhere = {"container"}  # tests/behaviour/test_containers.py
+    elsewhere = {"container", "environment"}  # tests/behaviour
     assert folders == here | set(STYLES) | set(PROGRAMS) | set(SINGLE) | elsewhere
     for name in folders:
         assert (EXAMPLES / name / "README.md").is_file()

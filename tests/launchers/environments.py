@@ -1,16 +1,20 @@
-"""Virtual environments with the heavy packages, made once below `build/launchers` and kept."""
+"""Environments with the heavy packages: virtual ones, made once below `build/launchers` and kept, and locked ones."""
 
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import subprocess
 import sys
 import tarfile
 import tempfile
 from pathlib import Path
+from typing import Any, NoReturn
 
 import pytest
+
+from tests.place import Place
 
 FOLDER = Path(__file__).parents[2] / "build" / "launchers"
 PACKAGES = {
@@ -68,10 +72,27 @@ def _make(place: Path, name: str) -> None:
     if not answer.returncode and name == "horovod":
         answer = _build_horovod(place, pip)
     if answer.returncode:
-        reason = f"pip cannot install {' '.join(PACKAGES[name])}: {answer.stderr.strip().splitlines()[-1:]}"
-        if EVERYTHING:
-            pytest.fail(reason, pytrace=False)
-        pytest.skip(reason)
+        _give_up(f"pip cannot install {' '.join(PACKAGES[name])}: {answer.stderr.strip().splitlines()[-1:]}")
+
+
+def _give_up(reason: str) -> NoReturn:
+    if EVERYTHING:
+        pytest.fail(reason, pytrace=False)
+    pytest.skip(reason)
+
+
+def built_or_skipped(place: Place) -> dict[str, Any]:
+    """The environment of the project's lock, which is made where there is none. Skipped where wheels cannot be had."""
+    own = {name: value for name, value in os.environ.items() if name.startswith(_OF_INDEXES)}
+    answer = place.voy("env", "build", "--json", code=None, **own)
+    if answer.returncode:
+        assert any(words in answer.stderr for words in _NOT_TO_BE_HAD), answer.stderr
+        _give_up(answer.stderr.splitlines()[0])
+    return dict(json.loads(answer.stdout))
+
+
+_OF_INDEXES = ("PIP_", "UV_", "SSL_CERT_", "REQUESTS_CA_", "HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy")
+_NOT_TO_BE_HAD = ("could not be fetched", "could not be reached", "there is no Python 3.11 here")
 
 
 def _build_horovod(place: Path, pip: list[str]) -> subprocess.CompletedProcess[str]:

@@ -53,9 +53,13 @@ ALWAYS = {
 
 
 def prepared(place: Place, style: str, packages: str = "") -> Place:
-    shutil.copytree(EXAMPLES / style, place.project, dirs_exist_ok=True)
     made = environment(packages or STYLES[style][0])
     place.environment |= {"VIRTUAL_ENV": str(made), "PATH": f"{made}/bin:{place.environment['PATH']}"}
+    return copied(place, style, made)
+
+
+def copied(place: Place, style: str, made: Path) -> Place:
+    shutil.copytree(EXAMPLES / style, place.project, dirs_exist_ok=True)
     variables = dict(_variables(style, made, place))
     if variables:
         text = (place.project / "voyageur.toml").read_text()

@@ -28,7 +28,7 @@ from voyageur.plan.launch import (
 )
 from voyageur.plan.model import Choice, Folders, FrozenCode, Identity, Plan, Surroundings
 from voyageur.plan.notes import notes_on
-from voyageur.plan.packages import decide_environment
+from voyageur.plan.packages import check_starter, decide_environment
 from voyageur.plan.reasons import asked
 from voyageur.plan.shape import decide_shape
 from voyageur.site import Site, Status
@@ -83,6 +83,7 @@ def make_plan(
         style = style_of(launch)
     image = image_cargo(container, around)
     environment = decide_environment(spec, around)
+    check_starter(style.starter(wanted), environment.value, decide_modules(spec, site).value)
     data = decide_data(spec, site, partition, around, folders.scratch, shape, environment.value, image)
     warn, requeue = _warning(spec, shape.time.value), _requeue(spec)
     return Plan(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from voyageur.env import Built, Form
 from voyageur.errors import SpecError
@@ -39,6 +39,16 @@ def _check_in_job(spec: Spec) -> None:
             "nothing says which packages each node is to install",
             facts=[f"env.build is asked for by {spec.source('env.build')}"],
             hint='name the file under [env]: requirements = "requirements.txt"',
+        )
+
+
+def check_starter(starter: Sequence[str], built: Built | None, modules: Sequence[str]) -> None:
+    """What starts ranks runs before their nodes have the environment, and looks for its own parts on all of them."""
+    if built and not modules and starter and starter[0] in built.programs:
+        raise SpecError(
+            f"{starter[0]} lies in the environment, which comes to the nodes only with the ranks that it should start",
+            facts=[f"the environment was made from {built.source}"],
+            hint="name the module that brings an MPI in `env.modules`, or what srun speaks in `launch.mpi`",
         )
 
 
