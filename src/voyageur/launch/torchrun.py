@@ -55,6 +55,11 @@ class Torchrun(Style):
         store = {"TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1"} if _is_elastic(wanted) else {}
         return store | port_said(wanted.command, "--master-port")
 
+    def each(self, wanted: Wanted) -> dict[str, str]:
+        """The agent's own files would stay in /tmp; what its workers write is the user's, and stays where it is."""
+        keeps = list(said(wanted.command, ("-r", "--redirects", "-t", "--tee")))
+        return {} if keeps else {"PET_LOG_DIR": "{VOY_TMP}/torchrun"}
+
 
 _OLD = "torch.distributed.launch"
 
