@@ -255,7 +255,9 @@ def test_at_its_time_limit_all_of_it_is_ended(style: str, kind: str, request: py
     log = place.log(ended["run"])
     assert ended["state"] == "timeout", log
     assert log.count("has run") == (4 if style in WITH_RANKS else 1), log
-    assert place.node_folders() == []
+    left = place.node_folders()
+    # mpirun kills its ranks when Slurm ends its step, also those that are removing what they had on their node.
+    assert left == [] or ((style, kind) == ("mpi", "P") and all(".gone-" in name for name in left)), left
     token = json.loads((place.folder(ended["run"]) / "run.json").read_text())["token"]
     place.until(lambda: not left_of(token))
 
