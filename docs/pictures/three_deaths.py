@@ -50,7 +50,7 @@ def _draw(place: Place, run: str, target: str) -> None:
     text = place.voy("status", run, "--timeline").stdout.rstrip("\n")
     lines = [line for line in text.splitlines() if not line.startswith(("  folder", "  log"))]
     head = f"\x1b[2m$\x1b[0m \x1b[1mvoy status {run} --timeline\x1b[0m"
-    Path(target).write_text(picture([head, *lines], 142), encoding="utf-8")
+    Path(target).write_text(picture([head, *lines], 158), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -70,7 +70,9 @@ def started_now(place: Place, run: str) -> bool:
     return status["state"] in ("done", "failed", "stopped", "timeout")
 
 
-def warned_by_hand(place: Place, times: int, before: str = "", steps: int = 100, **checkpoint: object) -> str:
+def warned_by_hand(
+    place: Place, times: int, before: str = "", steps: int = 100, after: int = 5, **checkpoint: object
+) -> str:
     """A run whose first pieces have ended so, each after some steps."""
     trainer.prepare(place, **checkpoint)
     text = (place.project / "voyageur.toml").read_text()
@@ -79,7 +81,7 @@ def warned_by_hand(place: Place, times: int, before: str = "", steps: int = 100,
     for piece in range(times):
         place.until(lambda: len(trainer.begins(place.log(run))) == piece + 1, 60)  # noqa: B023 - asked at once
         begun = trainer.begins(place.log(run))[-1]
-        place.until_logged(run, f"step {begun + 5}/")
+        place.until_logged(run, f"step {begun + after}/")
         trainer.warn(place, run)
     return run
 
@@ -168,9 +170,10 @@ def test_where_jobs_may_not_submit_all_pieces_wait_from_the_beginning(simple: Pl
 
 
 def test_the_last_piece_asks_for_no_more_time_than_is_left(simple: Place) -> None:
-    """Ten minutes each; the first one is warned by hand, when a few seconds of work are left."""
+    """Ten minutes each; the first one is warned by hand, when a few seconds of work are left, and not in its first
+    second: how long a step takes is known from the second look at the log."""
     assert simple.bed
-    run = warned_by_hand(simple, 1, chain=3)
+    run = warned_by_hand(simple, 1, after=30, chain=3)
     assert simple.wait(run, code=0)["state"] == "done"
     log = simple.log(run)
     assert trainer.result(100) in log and trainer.lost(log) == 0, log

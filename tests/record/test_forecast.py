@@ -47,7 +47,17 @@ def test_what_was_done_twice_is_lost(tmp_path: Path) -> None:
     two = {"first": 28, "done": 60, "total": 90, "per_unit": 60.0, "step": 1}
     run = long_run(tmp_path, {"end": "interrupted", "progress": one}, {"end": "stopped", "progress": two})
     found = forecast(run, NOW)
-    assert found is not None and found.lost == 3
+    assert found is not None and found.lost == 3 and not found.lost_more
+
+
+def test_what_nobody_saw_the_end_of_may_have_lost_more(tmp_path: Path) -> None:
+    """Its last sign of life was at 30; what it did behind that, its checkpoint of 33 alone tells."""
+    two = {"first": 34, "done": 60, "total": 90, "per_unit": 60.0, "step": 1}
+    run = long_run(tmp_path, {}, {"end": "stopped", "progress": two})
+    run.note("attempt superseded", attempt=1, progress={"first": 1, "done": 30, "total": 90, "step": 1})
+    run = replace(load(run.folder), record=run.record, attempt=2)
+    assert progress_line(run, Verdict(state=State.PENDING)).endswith(" · at least 0 lost so far")
+    assert "last seen at 30, no end written" in timeline(run)
 
 
 def test_the_line_on_a_runs_page(tmp_path: Path) -> None:

@@ -30,12 +30,14 @@ class Tried(Struct, frozen=True, kw_only=True):
 
 class Forecast(Struct, frozen=True, kw_only=True):
     """From progress lines: how much is left, and how many attempts that makes in all. `lost` is not known where only
-    checkpoints tell how far it is: what was done behind the last one, nobody has seen."""
+    checkpoints tell how far it is: what was done behind the last one, nobody has seen. `lost_more`: perhaps more than
+    that, for an attempt has ended that nobody could see the end of."""
 
     done: float
     total: float | None
     per_unit: float | None
     lost: float | None
+    lost_more: bool = False
     attempts: int | None = None
     ends: float | None = None
 
@@ -82,7 +84,8 @@ def forecast(run: Run, now: float) -> Forecast | None:
     done, total = float(last["done"]), last.get("total")
     per_unit = _per_unit(told)
     lost = None if any(one.progress.get("by") == "checkpoints" for one in told) else _lost(told)
-    found = Forecast(done=done, total=total, per_unit=per_unit, lost=lost)
+    unseen = any(not one.end for one in tried[:-1])
+    found = Forecast(done=done, total=total, per_unit=per_unit, lost=lost, lost_more=unseen)
     if not per_unit or total is None:
         return found
     left = max(0.0, (float(total) - done) * per_unit)

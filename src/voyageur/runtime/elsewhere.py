@@ -92,5 +92,6 @@ def _is_sick(state: str) -> bool:
 
 
 def _in_words(state: str, reason: str) -> str:
-    word = "Slurm calls it %s" % state.rstrip("*").lower()
+    name = state.rstrip("*").lower()
+    word = "Slurm calls it %s" % name if name in _SICK else "it does not answer Slurm"
     return "%s (%s)" % (word, reason) if reason not in ("", "none") else word

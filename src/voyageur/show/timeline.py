@@ -28,7 +28,8 @@ def progress_line(run: Run, verdict: Verdict) -> str:
         parts.append(f"done about {_moment(found.ends, now)}")
     if found.lost is not None:
         lost = f"{found.lost:g} {unit}{'' if found.lost == 1 else 's'}" if unit else f"{found.lost:g}"
-        parts.append(f"{lost} lost{'' if verdict.state.is_final else ' so far'}")
+        least = "at least " if found.lost_more else ""
+        parts.append(f"{least}{lost} lost{'' if verdict.state.is_final else ' so far'}")
     return " · ".join(parts)
 
 
@@ -98,7 +99,7 @@ def _story(one: Tried, ended: float, goes_on: bool) -> str:
     passed = f" ({', '.join(one.passed_over)} damaged)" if one.passed_over else ""
     done = one.progress.get("done")
     end = one.end or ("goes on" if goes_on else "no end written")
-    reached = f", reached {done:g}" if done is not None else ""
+    reached = f", {'reached' if one.end or goes_on else 'last seen at'} {done:g}" if done is not None else ""
     return f"{age(ended - one.started)} on {one.node}: {begun}{passed}{reached}, {end}"
 
 
