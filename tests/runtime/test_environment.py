@@ -144,7 +144,7 @@ def test_a_node_without_its_python_says_which(folder: Path, tmp_path: Path) -> N
 
 
 def test_wishes_survive_the_script() -> None:
-    wish = Wish(base="3.11", requirements=["é b.txt"], wheels="wheels", online=True)
+    wish = Wish(base="3.11", requirements=["é b.txt"], wheels=["wheels"], online=True)
     assert read_wish({VARIABLE: in_words(wish)}) == wish and read_wish({}) is None
 
 
@@ -161,7 +161,7 @@ def place(tmp_path: Path, surroundings: dict[str, str]) -> NodeFolder:
 
 
 def wish(*requirements: str) -> Wish:
-    return Wish(requirements=list(requirements or ("requirements.txt",)), wheels="wheels")
+    return Wish(requirements=list(requirements or ("requirements.txt",)), wheels=["wheels"])
 
 
 def test_one_is_made_from_wheels_once_for_all_tasks(

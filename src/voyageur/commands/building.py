@@ -91,7 +91,7 @@ def with_lock(setting: Setting, provision: Provision) -> Provision:
 def _make_both(setting: Setting, provision: Provision) -> None:
     if provision.stale:
         provision = with_lock(setting, provision)
-    if not provision.built:
+    if not provision.built and not provision.in_job:
         assert provision.lock
         aside(f"{provision.missing}: it is made now, once, with {len(provision.lock.packages)} packages")
         build_here(setting, provision, tell=lambda _: None)

@@ -128,6 +128,7 @@ def make_plan(
             launch=tuple(launch_exports(spec, site, style, wanted)),
             data=data,
             environment=environment.value,
+            lock=around.lock,
             chain=chain,
             container=container,
         ),
