@@ -52,7 +52,7 @@ def environment_for(spec: Spec, site: Site, scratch: str) -> Provision:
     on = _on(site)
     if file is None:
         missing = f"{', '.join(spec.env.requirements)} {_has(spec.env.requirements)} no lock yet"
-        if wanted.in_job and _pip_reads(spec):
+        if wanted.in_job and _pip_reads(spec) and not site.software.wheelhouse:
             missing = ""
         return _with(wanted, missing=missing, hint=f"voy env lock{on}", stale=True)
     text, lock = read_lock(file)
@@ -73,7 +73,7 @@ def environment_for(spec: Spec, site: Site, scratch: str) -> Provision:
 
 
 def _pip_reads(spec: Spec) -> bool:
-    """Else a node needs a lock, which it does read."""
+    """Else a node needs a lock, which it does read. So it does where wheels may be lacking: a lock names them now."""
     return all(kind_of(spec.project.root, name) == "requirements" for name in spec.env.requirements)
 
 

@@ -21,7 +21,7 @@ from voyageur.env.store import find_built, write_record
 from voyageur.env.wheel import Target
 from voyageur.errors import RunError, SpecError
 from voyageur.runtime.staging.sums import SUFFIX, write_sums
-from voyageur.units import Size
+from voyageur.units import Size, counted
 from voyageur.workshop.archiving import Contents, archive, can_be_mounted, contents_of, form_for, move_beside
 from voyageur.workshop.claim import Claim, held
 from voyageur.workshop.gathering import Shelf, gather, volume_of
@@ -174,7 +174,7 @@ def _install(shell: Shell, python: Python, order: Order, folder: Path, log: _Log
     files = gather(order.lock.packages, python.target, shelf)
     volume = volume_of(files)
     check_room(shell.tmp, volume.files, int(volume.size.bytes * _SPARE))
-    log.step(f"{len(files)} packages, {volume.files:,} files, {volume.size}: as the lock says")
+    log.step(f"{counted(len(files), 'package')}, {counted(volume.files, 'file')}, {volume.size}: as the lock says")
     lay_out(folder, python)
     tool = install(shell, python, order.lock, files, folder, order.with_uv)
     log.step(f"installed by {tool}")
