@@ -131,3 +131,8 @@ def _seconds_from_clock(text: str) -> int | None:
     if match[4] is not None:
         return first * 3_600 + second * 60 + third
     return first * 60 + second
+
+
+def counted(count: int, noun: str) -> str:
+    """`1 package`, `1,200 packages`"""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

@@ -80,6 +80,23 @@ def test_what_starts_the_ranks_cannot_come_with_it(local: Place) -> None:
     assert "error: mpirun lies in the environment, which comes to the nodes only with the ranks" in answer.stderr
 
 
+def test_each_node_makes_what_a_lock_says(local: Place) -> None:
+    """pip reads no pyproject.toml; a lock it does, and a wheel that came later is none of its."""
+    project(local, build="in-job")
+    local.write("pyproject.toml", '[project]\nname = "x"\ndependencies = ["alpha"]\n')
+    local.write("voyageur.toml", '[env]\nrequirements = ["pyproject.toml"]\nbuild = "in-job"\n')
+    local.environment |= {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(local.project / "wheels")}
+    first = local.voy("run", "--", "python", "say.py")
+    assert "pyproject.toml has no lock yet: voyageur.lock is written" in first.stderr
+    assert "it is made now" not in first.stderr
+    assert "alpha with beta 2.0" in first.stdout and "alpha is in it True" in first.stdout
+    make_wheel(local.project / "wheels", "beta", "3.0")
+    assert "alpha with beta 2.0" in local.voy("run", "--", "python", "say.py").stdout
+    make_wheel(local.project / "wheels", "beta", "2.0", code="__version__ = 'changed'\n")
+    answer = local.voy("run", "--", "python", "say.py", code=1)
+    assert "beta==2.0 from file://" in answer.stderr and "is not the file that was locked" in answer.stderr
+
+
 def test_a_damaged_one_ends_the_run_with_the_next_step(local: Place) -> None:
     project(local)
     local.voy("env", "lock")

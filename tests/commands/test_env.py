@@ -181,6 +181,16 @@ def test_a_wheelhouse_is_all_there_is_and_its_own_tool_says_what_it_lacks(projec
     assert "hint: `voy env lock --download` fetches what is pure Python" in answer.stderr
 
 
+def test_what_a_node_could_not_install_is_said_before_the_submit(project: Place) -> None:
+    commands = on_a_cluster(project, "[software]", "wheelhouse = true", "wheels_command = 'avail_wheels'")
+    commands.say("avail_wheels", "name     version\n-------  ---------\nrare\n")
+    with open(project.project / "requirements.txt", "a") as file:
+        file.write("rare\n")
+    project.write("voyageur.toml", '[env]\nrequirements = ["requirements.txt"]\nbuild = "in-job"\n')
+    answer = project.voy("submit", "--", "true", code=2)
+    assert "error: the wheelhouse of strict lacks rare\n" in answer.stderr
+
+
 def test_a_lock_from_elsewhere_is_relaxed_when_somebody_says_so(project: Place) -> None:
     project.voy("env", "lock")
     on_a_cluster(project, "[software]", "wheelhouse = true")

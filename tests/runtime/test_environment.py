@@ -98,10 +98,13 @@ def test_only_the_one_that_was_planned(folder: Path, tmp_path: Path, surrounding
 
 
 def test_without_room_an_image_is_mounted_from_shared_storage(
-    folder: Path, tmp_path: Path, surroundings: dict[str, str]
+    folder: Path, tmp_path: Path, surroundings: dict[str, str], capfd: pytest.CaptureFixture[str]
 ) -> None:
     """The process that stages is another one, so the disk has to be full for real: it is a small one in memory."""
-    archive = make_image(folder, tmp_path / "key.squashfs")
+    large = shutil.copytree(folder, tmp_path / "large", symlinks=True)
+    (large / "share").mkdir()
+    (large / "share" / "weights").write_bytes(os.urandom(100_000))
+    archive = make_image(large, tmp_path / "key.squashfs")
     if os.getuid() != 0:
         pytest.skip("only root may mount a disk of one page")
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=32k", "none", str(tmp_path / "disk")], check=True)
@@ -109,6 +112,10 @@ def test_without_room_an_image_is_mounted_from_shared_storage(
         aboard = board(surroundings, archive, "mount")
         assert says(surroundings, aboard.environment_folder(), "hello").startswith("hello ")
         aboard.leave()
+        assert "does not fit on this node's disk" in capfd.readouterr().err
+        flip_byte(archive, archive.stat().st_size // 2)
+        with pytest.raises(StagingError, match="is not what was planned; `voy env build --again`"):
+            board({**surroundings, "SLURM_JOB_ID": "77"}, archive, "mount")
     finally:
         subprocess.run(["umount", "-l", str(tmp_path / "disk")], check=True)
 
@@ -144,7 +151,7 @@ def test_a_node_without_its_python_says_which(folder: Path, tmp_path: Path) -> N
 
 
 def test_wishes_survive_the_script() -> None:
-    wish = Wish(base="3.11", requirements=["é b.txt"], wheels="wheels", online=True)
+    wish = Wish(base="3.11", requirements=["é b.txt"], wheels=["wheels"], online=True)
     assert read_wish({VARIABLE: in_words(wish)}) == wish and read_wish({}) is None
 
 
@@ -161,7 +168,7 @@ def place(tmp_path: Path, surroundings: dict[str, str]) -> NodeFolder:
 
 
 def wish(*requirements: str) -> Wish:
-    return Wish(requirements=list(requirements or ("requirements.txt",)), wheels="wheels")
+    return Wish(requirements=list(requirements or ("requirements.txt",)), wheels=["wheels"])
 
 
 def test_one_is_made_from_wheels_once_for_all_tasks(

@@ -270,6 +270,20 @@ def test_a_virtual_environment_is_taken_as_it_is(quick: WorkBench, tmp_path: Pat
     assert not (out / "bin" / "pip").exists()
 
 
+def test_one_that_sees_the_packages_beneath_still_does(quick: WorkBench, tmp_path: Path) -> None:
+    """As `virtualenv --system-site-packages` on top of a module makes it."""
+    words = ["-m", "venv", "--without-pip", "--system-site-packages", str(quick.root / ".venv")]
+    subprocess.run([quick.python().base, *words], check=True)
+    built = quick.make(quick.lock(".venv"))
+    out = tmp_path / "out"
+    with tarfile.open(built.archive) as tar:
+        tar.extractall(out, filter="fully_trusted")
+    assert "include-system-site-packages = true\n" in (out / "pyvenv.cfg").read_text()
+    code = "import site, sys; print(site.getsitepackages([sys.base_prefix])[0] in sys.path)"
+    done = subprocess.run([str(out / "bin" / "python"), "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "True\n"
+
+
 def test_what_is_tied_to_a_folder_is_refused(quick: WorkBench) -> None:
     folder = virtual_environment(quick)
     packages = next(folder.glob("lib/python3*/site-packages"))

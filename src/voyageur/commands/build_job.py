@@ -63,13 +63,25 @@ def _show(data: bytes) -> None:
 
 def _with_files(order: Order) -> Order:
     """Every file by its whole path, also those that have just been fetched."""
-    from voyageur.workshop.gathering import Shelf, gather
+    from voyageur.workshop.gathering import Keys, Shelf, gather
 
     lock = order.lock
-    shelf = Shelf(root=Path(order.root), cache=Path(order.cache), folders=order.folders)
+    keys = Keys(lambda: _indexes(order), session.environment())
+    shelf = Shelf(root=Path(order.root), cache=Path(order.cache), folders=order.folders, keys=keys)
     files = gather(lock.packages, lock.target, shelf)
     packages = tuple(replace(one, origin=str(files[one.file].absolute())) for one in lock.packages)
     return replace(order, lock=replace(lock, packages=packages))
+
+
+def _indexes(order: Order) -> tuple[str, ...]:
+    from voyageur.workshop.making import indexes_of
+    from voyageur.workshop.python import find_python
+    from voyageur.workshop.room import work_folder
+    from voyageur.workshop.shell import open_shell
+
+    with work_folder(session.environment()) as work:
+        shell = open_shell(order.lock.modules, order.purge, session.environment(), work)
+        return indexes_of(order, shell, find_python(shell, order.python or order.lock.target.python))
 
 
 def _written(order: Order, folder: Path) -> Path:

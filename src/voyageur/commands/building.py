@@ -15,6 +15,7 @@ from voyageur.env.store import find_built
 from voyageur.errors import SiteError, SpecError
 from voyageur.show.output import aside
 from voyageur.site.facts import Welcome
+from voyageur.units import counted
 
 if TYPE_CHECKING:
     from voyageur.commands.options import Wish
@@ -91,9 +92,10 @@ def with_lock(setting: Setting, provision: Provision) -> Provision:
 def _make_both(setting: Setting, provision: Provision) -> None:
     if provision.stale:
         provision = with_lock(setting, provision)
-    if not provision.built:
+    if not provision.built and not provision.in_job:
         assert provision.lock
-        aside(f"{provision.missing}: it is made now, once, with {len(provision.lock.packages)} packages")
+        count = counted(len(provision.lock.packages) or len(provision.lock.holds), "package")
+        aside(f"{provision.missing}: it is made now, once, with {count}")
         build_here(setting, provision, tell=lambda _: None)
 
 

@@ -10,7 +10,7 @@ from msgspec import Struct
 from voyageur.commands import session
 from voyageur.env.lock import Lock, LockError, key_of, lock_from, lock_name
 from voyageur.env.model import Built
-from voyageur.env.sources import digests_of
+from voyageur.env.sources import digests_of, kind_of
 from voyageur.env.store import environments_folder, find_built
 from voyageur.errors import SpecError
 from voyageur.plan.environment import decide_modules
@@ -52,12 +52,15 @@ def environment_for(spec: Spec, site: Site, scratch: str) -> Provision:
     on = _on(site)
     if file is None:
         missing = f"{', '.join(spec.env.requirements)} {_has(spec.env.requirements)} no lock yet"
-        return _with(wanted, missing="" if wanted.in_job else missing, hint=f"voy env lock{on}", stale=True)
+        if wanted.in_job and _pip_reads(spec) and not site.software.wheelhouse:
+            missing = ""
+        return _with(wanted, missing=missing, hint=f"voy env lock{on}", stale=True)
     text, lock = read_lock(file)
     wanted = _with(wanted, lock=lock, lock_text=text)
     if reason := why_stale(spec, site, lock):
         return _with(wanted, missing=reason, hint=f"voy env lock{on}", stale=True)
     if wanted.in_job:
+        _check_in_job(lock)
         return wanted
     key = key_of(lock, spec.env.form)
     built = find_built(environments_folder(scratch), key)
@@ -67,6 +70,20 @@ def environment_for(spec: Spec, site: Site, scratch: str) -> Provision:
         missing = f"the Python that the environment stands on is gone: {built.base}"
         return _with(wanted, missing=missing, hint=f"voy env build --again{on}", key=key)
     return _with(wanted, built=built, key=key)
+
+
+def _pip_reads(spec: Spec) -> bool:
+    """Else a node needs a lock, which it does read. So it does where wheels may be lacking: a lock names them now."""
+    return all(kind_of(spec.project.root, name) == "requirements" for name in spec.env.requirements)
+
+
+def _check_in_job(lock: Lock) -> None:
+    if lock.as_is:
+        raise SpecError(
+            f"{lock.sources[0].name} is taken as it is, and cannot be made on each node",
+            facts=['env.build = "in-job"'],
+            hint="leave `env.build` out; `voy env build` makes one file of it",
+        )
 
 
 def _has(names: tuple[str, ...]) -> str:

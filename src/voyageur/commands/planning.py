@@ -118,10 +118,13 @@ def _datasets(spec: Spec, site: Site, around: Surroundings, identity: Identity) 
 def _with_environment(spec: Spec, site: Site, around: Surroundings) -> tuple[Surroundings, tuple[str, ...]]:
     """The one that was made, and a note where one is asked for and not made yet."""
     from voyageur.commands.environments import environment_for
+    from voyageur.env.lock import in_job
 
     found = environment_for(spec, site, around.scratch)
     if found.missing:
         return around, (f"{found.missing}: `{found.hint}`",)
+    if found.in_job and found.lock and found.lock_file:
+        return replace(around, lock=in_job(found.lock, found.lock_file.name)), ()
     return replace(around, environment=found.built), ()
 
 

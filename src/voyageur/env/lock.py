@@ -61,6 +61,25 @@ class Lock(Struct, frozen=True, kw_only=True):
     holds: tuple[str, ...] = ()
 
 
+class InJob(Struct, frozen=True, kw_only=True):
+    """A lock that each node makes its environment from. `folders` hold wheels of it; `online`: an index has others."""
+
+    file: str
+    python: str
+    folders: tuple[str, ...] = ()
+    online: bool = False
+
+
+def in_job(lock: Lock, file: str) -> InJob:
+    paths = [package.origin for package in lock.packages if "://" not in package.origin]
+    return InJob(
+        file=file,
+        python=lock.target.python,
+        folders=tuple(dict.fromkeys(path.rpartition("/")[0] or "." for path in paths)),
+        online=len(paths) < len(lock.packages),
+    )
+
+
 def lock_name(site: str) -> str:
     return f"voyageur.{site}.lock" if site else "voyageur.lock"
 

@@ -24,17 +24,23 @@ class Places(Struct, frozen=True, kw_only=True):
     pre: bool = False
     constraints: tuple[str, ...] = ()
 
-    def words(self, tool: str) -> list[str]:
+    def words(self) -> list[str]:
         words = ["--no-index"] if self.no_index else []
         for folder in self.find_links:
             words += ["--find-links", folder]
-        if self.no_index:
-            return words
-        if self.index:
-            words += ["--default-index" if tool == "uv" else "--index-url", self.index]
-        for index in self.more:
-            words += ["--index" if tool == "uv" else "--extra-index-url", index]
         return words
+
+    @property
+    def indexes(self) -> tuple[str, ...]:
+        return () if self.no_index else tuple(filter(None, (self.index, *self.more)))
+
+    def variables(self, tool: str) -> dict[str, str]:
+        """Indexes may have passwords in their addresses, and command lines are seen by everybody on a machine."""
+        if self.no_index:
+            return {}
+        first, others = ("UV_DEFAULT_INDEX", "UV_INDEX") if tool == "uv" else ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL")
+        found = {first: self.index, others: " ".join(self.more)}
+        return {name: value for name, value in found.items() if value}
 
 
 def places_from(settings: str) -> Places:
@@ -101,7 +107,7 @@ def uv_resolve_argv(
     argv += ["--index-strategy", "unsafe-best-match", "--cache-dir", cache, "--constraints", constraints]
     argv += ["--prerelease", "allow"] if places.pre else []
     argv += ["--no-deps"] if alone else []
-    return [*argv, *places.words("uv"), wanted]
+    return [*argv, *places.words(), wanted]
 
 
 def pip_resolve_argv(
@@ -111,7 +117,7 @@ def pip_resolve_argv(
     argv += ["--disable-pip-version-check", "--no-input", "--progress-bar", "off", "--cache-dir", cache]
     argv += ["--pre"] if places.pre else []
     argv += ["--no-deps"] if alone else []
-    return [*argv, *places.words("pip"), "--constraint", constraints, "--requirement", wanted]
+    return [*argv, *places.words(), "--constraint", constraints, "--requirement", wanted]
 
 
 def uv_environment_argv(uv: str, python: str, folder: str, cache: str) -> list[str]:

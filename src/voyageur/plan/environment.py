@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 
 from voyageur.env import Built
+from voyageur.env.lock import InJob
 from voyageur.plan.chain import chain_exports
 from voyageur.plan.container import container_export
 from voyageur.plan.model import (
@@ -97,6 +98,7 @@ def decide_exports(
     launch: tuple[Export, ...],
     data: tuple[Cargo, ...] = (),
     environment: Built | None = None,
+    lock: InJob | None = None,
     chain: Chain | None = None,
     container: Container | None = None,
 ) -> tuple[Export, ...]:
@@ -133,7 +135,7 @@ def decide_exports(
     ]
     exports.extend(launch)
     exports.extend(_staged(spec, folders, data, environment))
-    exports.extend(environment_exports(spec, site, environment))
+    exports.extend(environment_exports(spec, site, environment, lock))
     exports.extend(chain_exports(spec, site, chain, identity))
     exports.extend(_of_the_site(spec, site, shape))
     if site.engine == "local":

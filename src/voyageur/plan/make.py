@@ -133,6 +133,7 @@ def make_plan(
             ),
             data=data,
             environment=environment.value,
+            lock=around.lock,
             chain=chain,
             container=container,
         ),

@@ -9,6 +9,7 @@ from msgspec import Struct, field
 
 from voyageur.allowance import Account, Balance
 from voyageur.env import Built
+from voyageur.env.lock import InJob
 from voyageur.launch import Launcher
 from voyageur.site import Unit
 from voyageur.units import Duration, Size
@@ -89,6 +90,7 @@ class Surroundings(Struct, frozen=True, kw_only=True):
     project_venv: str | None = None
     conda: str | None = None
     environment: Built | None = None
+    lock: InJob | None = None
     datasets: dict[str, Seen] = field(default_factory=dict)
     image: SeenImage | None = None
     container_programs: dict[str, str] = field(default_factory=dict)

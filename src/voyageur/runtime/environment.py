@@ -12,13 +12,17 @@ class EnvironmentProblem(Exception):
 
 
 class Wish(NamedTuple):
-    """What the plan says of it. `requirements` and `wheels` lie in the code, for one that is made on each node."""
+    """What the plan says of it. `requirements` and `wheels` lie in the code, for one that is made on each node.
+
+    `locked`: the requirements are a lock, with all packages and their digests.
+    """
 
     base: str = ""
     finish: List[str] = []  # noqa: RUF012 - never changed
     requirements: List[str] = []  # noqa: RUF012
-    wheels: str = ""
+    wheels: List[str] = []  # noqa: RUF012
     online: bool = False
+    locked: bool = False
 
     @property
     def is_made_here(self) -> bool:

@@ -52,8 +52,9 @@ def _steps(wish: Wish, folder: str, variables: Mapping[str, str], code: str) -> 
     yield [*_maker(wish, variables), folder]
     pip = [os.path.join(folder, "bin", "python"), "-m", "pip", "install", "--quiet", "--no-input", "--no-cache-dir"]
     pip += ["--disable-pip-version-check", *([] if wish.online else ["--no-index"])]
-    if wish.wheels:
-        pip += ["--find-links", os.path.join(code, wish.wheels)]
+    pip += ["--no-deps", "--require-hashes"] if wish.locked else []
+    for folder in wish.wheels:
+        pip += ["--find-links", os.path.join(code, folder)]
     for file in wish.requirements:
         pip += ["-r", os.path.join(code, file)]
     yield pip
@@ -98,5 +99,7 @@ def _ended(words: List[str], variables: Mapping[str, str], place: NodeFolder, pa
 def _what_counts(said: str, code: int) -> str:
     """Of all that pip prints, the lines that name a package."""
     lines = [line.strip() for line in said.splitlines() if line.strip()]
+    if changed := [number + 1 for number, line in enumerate(lines[:-1]) if "DO NOT MATCH THE HASHES" in line]:
+        return "%s is not the file that was locked" % lines[changed[0]].rstrip(":")
     errors = [line.split("ERROR:", 1)[1].strip() for line in lines if "ERROR:" in line]
     return "; ".join(errors[-2:] or lines[-_TAIL:]) or "it ended with %d" % code

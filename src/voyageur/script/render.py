@@ -12,6 +12,7 @@ from voyageur.launch import RANK
 from voyageur.plan import Container, Export, Plan
 from voyageur.plan.launch import TASK
 from voyageur.script.quoting import bash_word, comment, sbatch_word
+from voyageur.units import counted
 
 _REASON_COLUMN = 44
 
@@ -90,7 +91,8 @@ def _surroundings(plan: Plan) -> Iterator[str]:
         yield "# shellcheck disable=SC1091 # the user's own file"
         yield _with_reason(f"source {bash_word(plan.activate.value)} || exit 1", plan.activate.because)
     if built := plan.environment.value:
-        yield f"# Python {built.python} with {len(built.packages)} packages: {comment(plan.environment.because)}"
+        packages = counted(len(built.packages), "package")
+        yield f"# Python {built.python} with {packages}: {comment(plan.environment.because)}"
     elif plan.container:
         yield from _container(plan.container)
     elif not plan.modules.value and not plan.activate.value:

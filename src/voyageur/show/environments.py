@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 
 from voyageur.env.lock import Lock
 from voyageur.env.model import Built
-from voyageur.units import Duration, Size
+from voyageur.units import Duration, Size, counted
 
 
 def locked_text(name: str, lock: Lock, changes: Sequence[tuple[str, str, str]]) -> str:
     made_from = " and ".join(source.name for source in lock.sources)
     count = len(lock.packages) or len(lock.holds)
-    lines = [f"{name}: {count} packages for Python {lock.target.python}, from {made_from}"]
+    lines = [f"{name}: {counted(count, 'package')} for Python {lock.target.python}, from {made_from}"]
     if changes:
         lines += ["", "other versions than were wanted:", *_table([("PACKAGE", "WANTED", "TAKEN"), *changes]), ""]
     return "\n".join([*lines, "next: `voy env build` makes the environment"])
@@ -26,7 +26,7 @@ def _table(rows: Sequence[tuple[str, str, str]]) -> list[str]:
 
 def built_text(built: Built) -> str:
     size = f"{built.files:,} files of {built.unpacked} in one of {built.size}"
-    return f"{built.archive}: {len(built.packages)} packages, {size}"
+    return f"{built.archive}: {counted(len(built.packages), 'package')}, {size}"
 
 
 def environments_text(
@@ -81,8 +81,11 @@ def environment_text(built: Built, runs: Sequence[str]) -> str:
 
 
 def pruned_text(old: Sequence[Built], rest: Sequence[tuple[str, int, Size]], wheels: int) -> str:
-    lines = [f"{built.key}: {built.size}, {len(built.packages)} packages, made from {built.source}" for built in old]
-    lines += [f"{key}: {size}, {count} files left of a build that did not end" for key, count, size in rest]
+    lines = [
+        f"{built.key}: {built.size}, {counted(len(built.packages), 'package')}, made from {built.source}"
+        for built in old
+    ]
+    lines += [f"{key}: {size}, {counted(count, 'file')} left of a build that did not end" for key, count, size in rest]
     if wheels:
-        lines.append(f"{wheels} wheels that were fetched")
+        lines.append(f"{counted(wheels, 'fetched wheel')}")
     return "\n".join(lines)

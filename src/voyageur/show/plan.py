@@ -15,6 +15,7 @@ from voyageur.show.allowance import cost_text, left_text
 from voyageur.show.findings import finding_lines, ignored_line
 from voyageur.show.style import paint
 from voyageur.snapshot import Package
+from voyageur.units import counted
 
 _NAMES, _VALUES = 15, 26  # columns of the names, and of the values that fit
 
@@ -97,7 +98,7 @@ def _environment(plan: Plan) -> list[tuple[str, str, str]]:
     built = plan.environment.value
     if built is None:
         return []
-    packages = f"{len(built.packages)} package{'' if len(built.packages) == 1 else 's'}"
+    packages = f"{counted(len(built.packages), 'package')}"
     return [("environment", f"Python {built.python}, {packages}, {built.size}", plan.environment.because)]
 
 

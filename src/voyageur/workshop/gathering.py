@@ -8,9 +8,10 @@ import secrets
 import ssl
 import urllib.error
 import urllib.request
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import NamedTuple
 from urllib.response import addinfourl
 from zipfile import BadZipFile, ZipFile
 
@@ -20,10 +21,12 @@ from voyageur.env.lock import Package
 from voyageur.env.wheel import Target, wheel_from, why_not
 from voyageur.errors import RunError, SpecError, VoyageurError
 from voyageur.units import Size
+from voyageur.workshop.keys import header_for
 
 _AT_ONCE = 4
 _PATIENCE = 60.0
 _BLOCK = 1 << 20
+_WANTS_A_KEY = (401, 403)
 _CERTIFICATES = ("PIP_CERT", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE")
 
 
@@ -34,12 +37,23 @@ class Volume(Struct, frozen=True, kw_only=True):
     size: Size
 
 
+class Keys(NamedTuple):
+    """Addresses of indexes with names and passwords, looked up when a host wants some; and where ~/.netrc is."""
+
+    indexes: Callable[[], Iterable[str]]
+    variables: Mapping[str, str]
+
+
+NO_KEYS = Keys(tuple, {})
+
+
 class Shelf(Struct, frozen=True, kw_only=True):
     """Where wheels may lie. `cache` keeps what was downloaded, as whole files; `folders` are looked into by name."""
 
     root: Path
     cache: Path
     folders: tuple[str, ...] = ()
+    keys: Keys = NO_KEYS
 
 
 def gather(packages: Sequence[Package], target: Target, shelf: Shelf) -> dict[str, Path]:
@@ -88,7 +102,7 @@ def _found(package: Package, shelf: Shelf) -> Path:
         if path == cached:
             path.unlink(missing_ok=True)
     if is_remote:
-        return fetch(package, cached)
+        return fetch(package, cached, shelf.keys)
     if wrong:
         raise _not_the_same(package, wrong)
     hint = "`voy env lock` finds what there is here"
@@ -111,12 +125,12 @@ def digest_of(path: Path) -> str:
 # ── the network ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def fetch(package: Package, cached: Path) -> Path:
+def fetch(package: Package, cached: Path, keys: Keys = NO_KEYS) -> Path:
     """It has its name only when it is whole, and what the package says."""
     cached.parent.mkdir(parents=True, exist_ok=True)
     part = cached.with_name(f".{cached.name}.{secrets.token_hex(4)}")
     try:
-        digest = _copied(package, part)
+        digest = _copied(package, part, keys)
         if digest != package.sha256:
             raise _not_the_same(package, [f"{package.origin} has sha256 {digest}"])
         os.rename(part, cached)
@@ -125,10 +139,10 @@ def fetch(package: Package, cached: Path) -> Path:
     return cached
 
 
-def _copied(package: Package, path: Path) -> str:
+def _copied(package: Package, path: Path, keys: Keys) -> str:
     digest = hashlib.sha256()
     try:
-        with open_url(_address(package.origin)) as answer, open(path, "wb") as file:
+        with _opened(_address(package.origin), keys) as answer, open(path, "wb") as file:
             while block := answer.read(_BLOCK):
                 file.write(block)
                 digest.update(block)
@@ -137,22 +151,38 @@ def _copied(package: Package, path: Path) -> str:
     return digest.hexdigest()
 
 
+def _opened(address: str, keys: Keys) -> addinfourl:
+    try:
+        return open_url(address)
+    except urllib.error.HTTPError as problem:
+        header = header_for(address, keys.indexes(), keys.variables) if problem.code in _WANTS_A_KEY else None
+        if header is None:
+            raise
+    return open_url(address, header)
+
+
 def _address(origin: str) -> str:
     return origin if "://" in origin else f"file://{urllib.request.pathname2url(origin)}"
 
 
-def open_url(address: str) -> addinfourl:
+def open_url(address: str, authorization: str = "") -> addinfourl:
     if not address.startswith(("https://", "http://", "file://")):
         raise urllib.error.URLError(f"{address} is no address of a file")
     certificates = next((os.environ[name] for name in _CERTIFICATES if os.environ.get(name)), None)
     context = ssl.create_default_context(cafile=certificates) if certificates else None
-    answer: addinfourl = urllib.request.urlopen(address, timeout=_PATIENCE, context=context)  # noqa: S310  # its kind is looked at above
+    request = urllib.request.Request(address)  # noqa: S310  # its kind is looked at above
+    if authorization:  # for this host alone: an index may lead on to another one
+        request.add_unredirected_header("Authorization", authorization)
+    answer: addinfourl = urllib.request.urlopen(request, timeout=_PATIENCE, context=context)  # noqa: S310  # its kind is looked at above
     return answer
 
 
 def _not_fetched(package: Package, problem: OSError, path: Path) -> VoyageurError:
     if isinstance(problem, urllib.error.HTTPError):
         facts = [f"{package.origin}: {problem.code} {problem.reason}"]
+        if problem.code in _WANTS_A_KEY:
+            hint = "its name and password stand in ~/.netrc, or in the address that pip has (`pip config list`)"
+            return RunError(f"{package.file} is given only to those who have a key", facts=facts, hint=hint)
         return RunError(f"{package.file} is not there any more", facts=facts, hint="`voy env lock` again")
     if isinstance(problem, urllib.error.URLError) or problem.errno is None or isinstance(problem, TimeoutError):
         reason = getattr(problem, "reason", None) or problem

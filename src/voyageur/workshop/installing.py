@@ -86,8 +86,16 @@ def lay_out_scripts(folder: Path, python: Python) -> None:
     _write_configuration(folder, python)
 
 
+def sees_beneath(folder: Path) -> bool:
+    """Does a virtual environment have the packages of the Python that it stands on, too?"""
+    path = folder / "pyvenv.cfg"
+    text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+    return re.search(r"(?im)^\s*include-system-site-packages\s*=\s*true\s*$", text) is not None
+
+
 def _write_configuration(folder: Path, python: Python) -> None:
-    lines = [f"home = {os.path.dirname(python.base)}", "include-system-site-packages = false"]
+    beneath = "true" if sees_beneath(folder) else "false"
+    lines = [f"home = {os.path.dirname(python.base)}", f"include-system-site-packages = {beneath}"]
     lines += [f"version = {python.version}", "relocatable = true"]
     (folder / "pyvenv.cfg").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 

@@ -17,7 +17,8 @@ from voyageur.env.sources import SourceError, Wants, digests_of, wants_of
 from voyageur.env.tools import NoWheel, Places, best_wheel, with_options
 from voyageur.env.wheel import wheel_from
 from voyageur.errors import RunError, SpecError
-from voyageur.workshop.gathering import digest_of, fetch
+from voyageur.workshop.gathering import Keys, digest_of, fetch
+from voyageur.workshop.keys import filled
 from voyageur.workshop.python import Python, wheel_places
 from voyageur.workshop.resolving import Resolved, Unresolved, Wish, no_wheel, resolve
 from voyageur.workshop.shell import Shell
@@ -183,7 +184,7 @@ class _Search:
         own = own_wheels(ask.root, ask.wheels) if ask.wheels else ()
         # pip sorts by version and not by place, so a folder nobody asked for must not bring a newer one.
         places = replace(machine, find_links=(*own, *machine.find_links))
-        places = with_options(places, self.wants.options)
+        places = with_options(places, [filled(word, self.shell.variables) for word in self.wants.options])
         return replace(places, no_index=True) if ask.wheelhouse else places
 
     def found(self) -> Resolved:
@@ -298,7 +299,7 @@ class _Search:
         if not package.file.endswith("-none-any.whl"):
             raise self._not_pure(package)
         folder = self.ask.root / (self.ask.wheels or _USUAL_WHEELS)
-        fetch(package, folder / package.file)
+        fetch(package, folder / package.file, Keys(lambda: self.places.indexes, self.shell.variables))
         self.fetched.append(package.file)
         self.tell(f"fetched {package.file} into {folder.name}")
         if str(folder) not in self.places.find_links:

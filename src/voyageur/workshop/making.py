@@ -18,15 +18,18 @@ from msgspec import Struct
 from voyageur.env.lock import Lock
 from voyageur.env.model import Built, Form
 from voyageur.env.store import find_built, write_record
+from voyageur.env.tools import with_options
 from voyageur.env.wheel import Target
 from voyageur.errors import RunError, SpecError
 from voyageur.runtime.staging.sums import SUFFIX, write_sums
-from voyageur.units import Size
+from voyageur.units import Size, counted
 from voyageur.workshop.archiving import Contents, archive, can_be_mounted, contents_of, form_for, move_beside
 from voyageur.workshop.claim import Claim, held
-from voyageur.workshop.gathering import Shelf, gather, volume_of
+from voyageur.workshop.gathering import Keys, Shelf, gather, volume_of
 from voyageur.workshop.installing import compile_all, install, lay_out, names_of_place, set_free
-from voyageur.workshop.python import Python, find_python
+from voyageur.workshop.keys import filled
+from voyageur.workshop.locking import read_wants
+from voyageur.workshop.python import Python, find_python, wheel_places
 from voyageur.workshop.room import fast_folder, full_disks_told, work_folder
 from voyageur.workshop.shell import Shell, open_shell
 from voyageur.workshop.trying import try_out
@@ -170,14 +173,24 @@ def _made_in(work: Path, order: Order, environment: Mapping[str, str], claim: Cl
 
 
 def _install(shell: Shell, python: Python, order: Order, folder: Path, log: _Log) -> None:
-    shelf = Shelf(root=Path(order.root), cache=Path(order.cache), folders=order.folders)
+    keys = Keys(lambda: indexes_of(order, shell, python), shell.variables)
+    shelf = Shelf(root=Path(order.root), cache=Path(order.cache), folders=order.folders, keys=keys)
     files = gather(order.lock.packages, python.target, shelf)
     volume = volume_of(files)
     check_room(shell.tmp, volume.files, int(volume.size.bytes * _SPARE))
-    log.step(f"{len(files)} packages, {volume.files:,} files, {volume.size}: as the lock says")
+    log.step(f"{counted(len(files), 'package')}, {counted(volume.files, 'file')}, {volume.size}: as the lock says")
     lay_out(folder, python)
     tool = install(shell, python, order.lock, files, folder, order.with_uv)
     log.step(f"installed by {tool}")
+
+
+def indexes_of(order: Order, shell: Shell, python: Python) -> tuple[str, ...]:
+    """With what the machine and the project's files say of them."""
+    machine = wheel_places(shell, python)
+    names = [source.name for source in order.lock.sources]
+    wants = read_wants(Path(order.root), names, python) if not order.lock.as_is else None
+    options = [filled(word, shell.variables) for word in wants.options] if wants else []
+    return with_options(machine, options).indexes
 
 
 def _of_conda(shell: Shell, order: Order, folder: Path, moved: Path, claim: Claim, log: _Log) -> Built:

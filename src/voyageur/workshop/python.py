@@ -117,8 +117,8 @@ def _number(version: str) -> tuple[int, ...]:
 
 def wheel_places(shell: Shell, python: Python) -> Places:
     """Where pip looks on this machine: its files, the variables that a module sets, all of it."""
-    pip = find_pip(shell, python)
-    if pip is None:
-        return Places()
-    answer = shell.run([*pip, "config", "list"], patience=_PATIENCE)
-    return places_from(answer.output) if answer.ok else Places()
+    for program in (python.base, sys.executable):  # any pip will do, however old it is
+        answer = shell.run([program, "-m", "pip", "config", "list"], patience=_PATIENCE)
+        if answer.ok:
+            return places_from(answer.output)
+    return Places()

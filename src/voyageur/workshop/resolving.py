@@ -76,7 +76,7 @@ def _by_uv(shell: Shell, python: Python, wish: Wish, uv: str) -> Resolved:
         str(tmp / "cache"),
         wish.alone,
     )
-    answer = shell.run(argv, patience=_PATIENCE)
+    answer = shell.having(wish.places.variables("uv")).run(argv, patience=_PATIENCE)
     if not answer.ok and _is_too_old(answer.errors):
         return _by_pip(shell, python, wish)
     if not answer.ok:
@@ -111,7 +111,8 @@ def _by_pip(shell: Shell, python: Python, wish: Wish, beside_modules: bool = Fal
     if beside_modules:
         argv.remove("--ignore-installed")
     # Its own files would add places to those that are told.
-    answer = shell.run(argv, patience=_PATIENCE, PIP_CONFIG_FILE=os.devnull, PIP_FIND_LINKS="", PIP_NO_INDEX="")
+    own = {"PIP_CONFIG_FILE": os.devnull, "PIP_FIND_LINKS": "", "PIP_NO_INDEX": "", **wish.places.variables("pip")}
+    answer = shell.having(own).run(argv, patience=_PATIENCE)
     if not answer.ok:
         raise _why(answer, trouble_of_pip(answer.all), wish, python)
     return Resolved(packages=packages_from_report(report.read_text("utf-8")), by=f"pip {python.pip}".strip())

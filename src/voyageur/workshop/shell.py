@@ -76,6 +76,9 @@ class Shell(Struct, frozen=True, kw_only=True):
             return Answer(code=124, output="", errors=f"{argv[0]} gave no answer in {patience:.0f} s")
         return Answer(code=done.returncode, output=_text(done.stdout), errors=_text(done.stderr))
 
+    def having(self, variables: Mapping[str, str]) -> Shell:
+        return Shell(variables={**self.variables, **variables}, tmp=self.tmp)
+
     def find(self, program: str) -> str | None:
         import shutil
 

@@ -92,6 +92,7 @@ def copy_virtualenv(source: Path, folder: Path, python: Python) -> None:
     without = shutil.ignore_patterns("__pycache__", "pip", "pip-*.dist-info")
     shutil.copytree(packages_folder(source, python), packages_folder(folder, python), symlinks=True, ignore=without)
     shutil.copytree(source / "bin", folder / "bin", symlinks=True, ignore=shutil.ignore_patterns("python*", "pip*"))
+    shutil.copy(source / "pyvenv.cfg", folder / "pyvenv.cfg")
     for name in ("share", "etc"):
         if (source / name).is_dir():
             shutil.copytree(source / name, folder / name, symlinks=True)

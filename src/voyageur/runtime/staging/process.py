@@ -23,6 +23,7 @@ from voyageur.runtime.staging.hold import Arrival, Hold, hold_for
 from voyageur.runtime.staging.look import NotThere
 from voyageur.runtime.staging.network import PATIENCE, Server, find_above
 from voyageur.runtime.staging.room import in_units
+from voyageur.runtime.staging.sums import sums_of
 from voyageur.runtime.staging.wanted import AT, Wanted, read_wanted
 
 PROGRESS_SECONDS = 30.0
@@ -39,6 +40,12 @@ def run(names: List[str]) -> int:
         worst = max(worst, process.stage(wanted[name]))
     process.linger()
     return worst
+
+
+def _check_where_it_is(one: Wanted) -> None:
+    """What travels is compared part by part; what stays on shared storage is read once for it."""
+    if sums_of(one.source).digest != one.digest:
+        raise Damaged("%s is not what was planned" % one.source)
 
 
 class Process:
@@ -78,12 +85,8 @@ class Process:
         self._holds.append(hold)
         self._note("staging", one, bytes=0, how=one.stage)
         try:
-            stage.run()
-        except NoRoom as problem:
-            hold.tell(end="shared", because=str(problem))
-            self._note("not staged", one, end="shared", because=str(problem))
-            self.say("%s: does not fit on this node's disk (%s); it is read from shared storage" % (one.name, problem))
-            return
+            if not self._brought(stage, one, hold):
+                return
         except (NotThere, Changed, Damaged, Failed, DataError, OSError) as problem:
             remedy = one.remedy if isinstance(problem, (NotThere, Changed, Damaged)) else ""
             hold.tell(end="failed", because=_in_words(problem) + remedy)
@@ -94,6 +97,18 @@ class Process:
         self._note("staged", one, end="whole", from_nodes=stage.other_bytes, **facts)
         rate = in_units(int(stage.size / max(seconds, 0.01)))
         self.say("%s: %s in %.1f s (%s/s), %s" % (one.name, in_units(stage.size), seconds, rate, stage.origin()))
+
+    def _brought(self, stage: Stage, one: Wanted, hold: Hold) -> bool:
+        try:
+            stage.run()
+            return True
+        except NoRoom as problem:
+            if one.digest:
+                _check_where_it_is(one)
+            hold.tell(end="shared", because=str(problem))
+            self._note("not staged", one, end="shared", because=str(problem))
+            self.say("%s: does not fit on this node's disk (%s); it is read from shared storage" % (one.name, problem))
+            return False
 
     def _give_up(self, one: Wanted, problem: Exception) -> int:
         self.tree.finish(one.name)
