@@ -116,7 +116,7 @@ def _image(folder: Path, path: Path) -> None:
         raise OSError("; ".join(done.stderr.decode(errors="replace").strip().splitlines()[-3:]) or "mksquashfs failed")
 
 
-# Level 1 of zstd is made in seconds, is a quarter smaller than lz4, and is read as quickly (docs/decisions/0011).
+# Level 1 of zstd is made in seconds and is a quarter smaller than lz4 (docs/decisions/0011).
 _COMPRESSION = ["-comp", "zstd", "-Xcompression-level", "1", "-b", "128K"]
 
 
