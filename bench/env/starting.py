@@ -122,7 +122,8 @@ class Side:
         self.project.mkdir()
         lines = ["--no-index", f"--find-links {self.wheels}", *self.packages]
         (self.project / "requirements.txt").write_text("\n".join(lines) + "\n")
-        (self.project / "voyageur.toml").write_text('[env]\nrequirements = "requirements.txt"\n')
+        form = os.environ.get("BENCH_FORM", "auto")
+        (self.project / "voyageur.toml").write_text(f'[env]\nrequirements = "requirements.txt"\nform = "{form}"\n')
         self.bare.mkdir()
         for folder in (self.project, self.bare):
             shutil.copy(Path(__file__).with_name("first.py"), folder)

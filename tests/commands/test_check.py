@@ -118,7 +118,9 @@ def test_a_project_made_to_break_every_rule(local: Place) -> None:
 
 
 @pytest.mark.parametrize("site", ["local", "narval"])
-@pytest.mark.parametrize("name", ["plain", "per-node", "per-rank", "stop-file", "warning-signal", "demo"])
+@pytest.mark.parametrize(
+    "name", ["plain", "per-node", "per-rank", "stop-file", "warning-signal", "environment", "demo"]
+)
 def test_the_examples_are_clean(name: str, site: str, local: Place) -> None:
     shutil.rmtree(local.project)
     source = ROOT / "src/voyageur/demo/project" if name == "demo" else ROOT / "examples" / name

@@ -19,6 +19,7 @@ ROOT = Path(__file__).parents[2]
 EXAMPLES = {
     "plain": "python3 hello.py --out {checkpoints}",
     "per-node": "python3 inventory.py",
+    "environment": "python figures.py",
     "per-rank": "python3 share.py --out {checkpoints}",
     "stop-file": "python3 count.py --out {checkpoints}",
     "warning-signal": "python3 count.py --out {checkpoints}",

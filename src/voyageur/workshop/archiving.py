@@ -119,7 +119,7 @@ def _image(folder: Path, path: Path) -> None:
 
 # By itself it takes a quarter of the machine's memory, of which a job may have little.
 _MEMORY = "1G"
-# Level 1 of zstd is made in seconds, is a quarter smaller than lz4, and is read as quickly (docs/decisions/0011).
+# Level 1 of zstd is made in seconds and is a quarter smaller than lz4 (docs/decisions/0011).
 _COMPRESSION = ["-comp", "zstd", "-Xcompression-level", "1", "-b", "128K"]
 
 
