@@ -122,6 +122,14 @@ def test_a_run_makes_what_is_missing_and_then_finds_it(project: Place) -> None:
     assert "alpha with beta 2.0" in second.stdout
 
 
+def test_no_cache_lies_in_the_home(project: Place) -> None:
+    project.write("main.py", "import alpha\n")
+    project.voy("run", "--", "python", "main.py")
+    project.voy("env", "prune", "--yes", "--all")
+    kept = {path.relative_to(project.home).parts[:3] for path in project.home.rglob("*") if path.is_file()}
+    assert kept == {(".local", "state", "voyageur")}
+
+
 def test_settings_in_a_pyproject_do_not_make_a_lock_old(project: Place) -> None:
     text = '[project]\nname = "x"\ndependencies = ["alpha"]\n[tool.voyageur.env]\nrequirements = ["pyproject.toml"]\n'
     (project.project / "voyageur.toml").unlink()

@@ -174,6 +174,27 @@ def test_a_lock_that_is_older_than_what_is_wanted_is_refused(quick: WorkBench, n
     assert [source.name for source in locked.sources] in ([name, "pyproject.toml"], [name, "Pipfile"])
 
 
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("beta=2.0=py311_0", ["beta==2.0"]),
+        ("beta <2.5", ["beta==2.0"]),
+        ("beta 2.0 py311_0", ["beta==2.0"]),
+        ("conda-forge::beta[version='>=2,<2.5']", ["beta==2.0"]),
+        ("alpha[build=py311_0]", []),
+    ],
+)
+def test_every_line_of_an_environment_yml_is_taken_or_named(quick: WorkBench, line: str, found: list[str]) -> None:
+    stocked(quick)
+    quick.write("environment.yml", "dependencies:", f'  - "{line}"')
+    if found:
+        assert names(quick, "environment.yml") == found
+        return
+    with pytest.raises(SpecError) as error:
+        quick.lock("environment.yml")
+    assert error.value.facts[0].startswith("environment.yml:2: ")
+
+
 def test_what_pip_is_to_do_in_an_environment_yml(quick: WorkBench) -> None:
     stocked(quick)
     quick.write("more.txt", "beta<2.5")

@@ -53,8 +53,8 @@ def conda_from(text: str) -> Conda:
             continue
         elif _NOT_PYTHON.fullmatch(name):
             left_out.append(name)
-        elif name:
-            lines.append((_OTHERWISE.get(name, name) + bound, number))
+        else:  # what cannot be read is said with its line, when it is read as a requirement
+            lines.append((_OTHERWISE.get(name, name) + bound if name else word, number))
     return Conda(python=python, lines=tuple(lines), left_out=tuple(left_out))
 
 
@@ -82,7 +82,9 @@ def _listed(text: str) -> Iterator[tuple[str, int, bool]]:
 
 
 def _name_and_bound(word: str) -> tuple[str, str]:
-    """`conda-forge::numpy=1.24=py311` is `numpy` and `==1.24.*`."""
+    """`conda-forge::numpy=1.24=py311` is `numpy` and `==1.24.*`; so is `numpy[version='1.24.*']`."""
+    if told := re.fullmatch(r"(\S+?)\[.*\bversion=(['\"]?)([^'\"\]]+)\2.*\]", word.strip()):
+        word = f"{told[1]} {told[3]}"
     match = re.fullmatch(r"(?:[\w-]+(?:/[\w-]+)?::)?([A-Za-z0-9_.-]+?)\s*(?:([<>=!~].*)|\s(.+))?", word.strip())
     if not match:
         return "", ""
@@ -92,7 +94,7 @@ def _name_and_bound(word: str) -> tuple[str, str]:
 
 def _bound(text: str) -> str:
     """conda's one `=` means any version that begins like this; what follows a second one is a build's name."""
-    exact = re.fullmatch(r"(={0,2})\s*([\w.!+*]+?)(?:=[\w.*]+)?", text)
+    exact = re.fullmatch(r"(={0,2})\s*([\w.!+*]+?)(?:(?:=|\s+)[\w.*]+)?", text)
     if not exact:
         return re.sub(r"\s+", "", text)
     version = exact[2].removesuffix(".*")
