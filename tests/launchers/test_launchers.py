@@ -277,7 +277,7 @@ def test_the_rank_that_aborts_mpi_is_named(rank: int, kind: str, request: pytest
     chosen("mpi", kind)
     place = prepared(place_of(kind, request), "mpi")
     ended = place.finish("--", "python", "pi.py", "--fail-on", str(rank))
-    assert (ended["state"], ended["because"].split(" on ")[0]) == ("failed", f"rank {rank}"), ended["because"]
+    assert (ended["state"], ended["because"].split(" on ")[0]) == ("failed", f"rank {rank}"), place.log(ended["run"])
     assert ended["because"].endswith(": it called MPI_Abort")
     page = place.voy("status", ended["run"]).stdout
     assert f"the last lines of rank {rank}" in page and f"rank {rank} was told to fail" in page

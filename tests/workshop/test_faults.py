@@ -77,6 +77,18 @@ def test_a_killed_build_leaves_nothing_to_be_taken(quick: WorkBench, line: str) 
     assert [name for name in quick.left() if not name.endswith(".order")] == whole(key)
 
 
+def test_a_build_that_was_killed_while_it_wrote_a_small_file_leaves_nothing_either(quick: WorkBench) -> None:
+    locked = stocked(quick)
+    key = quick.order(locked).key
+    quick.folder.mkdir(parents=True, exist_ok=True)
+    halves = [f".{key}.json.4242", f".{key}.tar.sums.4242"]
+    for name in halves:
+        (quick.folder / name).write_text("{")
+    assert [left.files for left in leftovers(quick.folder)] == [tuple(halves)]
+    quick.make(locked)
+    assert [name for name in quick.left() if not name.endswith(".order")] == whole(key)
+
+
 def test_two_builds_at_once_build_once(quick: WorkBench) -> None:
     locked = stocked(quick)
     made: list[Built] = []

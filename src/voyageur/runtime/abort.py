@@ -14,6 +14,11 @@ _SAID = (
 )
 
 
+def is_said_in(line: bytes) -> bool:
+    """By the rank itself, without a rank in front."""
+    return b"application called MPI_Abort" in line
+
+
 def size_of(log: str) -> int:
     try:
         return os.stat(log).st_size

@@ -113,7 +113,7 @@ def missing(environment: Mapping[str, str]) -> str:
         test = "import importlib.util, sys; sys.exit(importlib.util.find_spec(sys.argv[1]) is None)"
         words = [python, "-c", test, module]
         found = subprocess.run(words, env=dict(environment), check=False, stderr=subprocess.DEVNULL)
-        if found.returncode:
+        if found.returncode > 0:  # else it was ended with all others
             whole = shutil.which(python, path=environment.get("PATH")) or python
             return "%s has no module `%s`" % (whole, module)
     return ""

@@ -7,9 +7,9 @@ import signal
 import subprocess
 import sys
 import time
-from typing import Dict, List, Mapping
+from typing import Callable, Dict, List, Mapping
 
-from voyageur.runtime import blanks, inside, processes
+from voyageur.runtime import abort, blanks, inside, processes
 from voyageur.runtime.child import SRUNS_OWN
 from voyageur.runtime.folder import append_event
 from voyageur.runtime.program import node_name
@@ -19,10 +19,10 @@ _LONGEST = 1 << 16
 
 
 class Lines:
-    """One of the worker's two streams, carried on in whole lines."""
+    """One of the worker's two streams, carried on in whole lines. `heard`: what is to be done with each first."""
 
-    def __init__(self, prefix: bytes, target: int, last: List[str]) -> None:
-        self.prefix, self.target, self.last = prefix, target, last
+    def __init__(self, prefix: bytes, target: int, last: List[str], heard: Callable[[bytes], None]) -> None:
+        self.prefix, self.target, self.last, self.heard = prefix, target, last, heard
         self.rest = b""
 
     def carry(self, block: bytes) -> None:
@@ -31,6 +31,7 @@ class Lines:
             lines, self.rest = [*lines, self.rest], b""
         for line in lines:
             self.last.append(line.decode("utf-8", "replace")[:300])
+            self.heard(line)
             self._write(self.prefix + line + b"\n")
         del self.last[:-_LAST]
 
@@ -38,6 +39,19 @@ class Lines:
         with contextlib.suppress(BrokenPipeError):
             while text:
                 text = text[os.write(self.target, text) :]
+
+
+class Aborting:
+    """A rank that calls MPI_Abort says so. Then mpirun kills all of us, and may lose the lines that it was handed."""
+
+    def __init__(self, environment: Mapping[str, str], rank: str, last: List[str]) -> None:
+        self.environment, self.rank, self.last = environment, rank, last
+        self.is_told = False
+
+    def hear(self, line: bytes) -> None:
+        if not self.is_told and self.environment.get("VOY_ABORTS") == "1" and abort.is_said_in(line):
+            self.is_told = True
+            _write_down(self.environment, self.rank, abort.PROBLEM, 1, self.last[-_LAST:], first=True)
 
 
 def run(command: List[str]) -> int:
@@ -57,9 +71,10 @@ def run(command: List[str]) -> int:
     for signum in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(signum, lambda number, _: _pass_on(child.pid, number, stopped, hidden))
     last: List[str] = []
-    _carry(child, [Lines(prefix, 1, last), Lines(prefix, 2, last)])
+    aborting = Aborting(environment, rank, last)
+    _carry(child, [Lines(prefix, target, last, aborting.hear) for target in (1, 2)])
     code = child.wait()
-    if code and not stopped:
+    if code and not stopped and not aborting.is_told:
         _write_down(environment, rank, "", code, last)
     return _as_it_ended(code)
 
@@ -102,8 +117,10 @@ def _carry(child: "subprocess.Popen[bytes]", streams: List[Lines]) -> None:
         stream.carry(b"")
 
 
-def _write_down(environment: Mapping[str, str], rank: str, problem: str, code: int, last: List[str]) -> None:
-    facts = {"problem": problem} if problem else {}
+def _write_down(
+    environment: Mapping[str, str], rank: str, problem: str, code: int, last: List[str], first: bool = False
+) -> None:
+    facts: Dict[str, object] = {**({"problem": problem} if problem else {}), **({"first": True} if first else {})}
     with contextlib.suppress(OSError):
         append_event(
             environment["VOY_RUN_DIR"],

@@ -187,6 +187,8 @@ class Supervisor:
 
     def _name_who_aborted(self, code: int) -> None:
         """MPI ends all ranks at once, and those who watch them, too; what is left is what the rank has said."""
+        if any(event.get("first") for event in self.ledger.own_events("task failed")):
+            return
         facts = abort.find(os.path.join(self.ledger.folder, LOG), self.log_began, self.environment)
         if facts:
             self.ledger.note("task failed", code=code, ended=time.time(), problem=abort.PROBLEM, first=True, **facts)

@@ -69,7 +69,7 @@ def run(command: List[str]) -> int:
             at_end=launch.end,
         )
         ended = time.time()
-        why = inside.explain(entry, environment) if code else ""
+        why = _why(entry, what.environment) if code else ""
         launch.leave(mailbox.pause, child.deadline - time.monotonic(), ends_others=_ends_others(environment, code))
         hearing.look()
         place.write_usage(str(blanks.rank_of(environment)), usage.facts())
@@ -90,6 +90,11 @@ def run(command: List[str]) -> int:
 def _missing(environment: "dict[str, str]") -> str:
     """Asked by one of all tasks, before the program starts anywhere if its environment is here already."""
     return launched.missing(environment) if launched.first_on_first_node(environment) else ""
+
+
+def _why(entry: inside.Entry, environment: "dict[str, str]") -> str:
+    """Of a program that failed. It may have begun, and ended all others, before what it misses was said."""
+    return inside.explain(entry, environment) or launched.missing(environment)
 
 
 class Hearing:

@@ -18,10 +18,12 @@ from voyageur.runtime.staging.sums import SUFFIX
 from voyageur.units import Size
 from voyageur.workshop.claim import is_held
 
-_MAKING = ".making-"
+MAKING = ".making-"
 _OURS = re.compile(
     rf"(?:\.making-)?([0-9a-f]{{24}})\.(?:tar|squashfs|json|log|(?:[0-9a-f]{{8}}\.)?order|claim)(?:{re.escape(SUFFIX)})?"
 )
+# Of a file that is written whole or not at all, by the process of this number.
+_HALF_WRITTEN = re.compile(rf"\.([0-9a-f]{{24}})\.(?:json|[a-z]+{re.escape(SUFFIX)})\.[0-9]+")
 
 
 class Leftover(Struct, frozen=True, kw_only=True):
@@ -35,9 +37,9 @@ class Leftover(Struct, frozen=True, kw_only=True):
 def leftovers(folder: Path) -> list[Leftover]:
     whole = {built.key for built in all_built(folder)}
     found: dict[str, list[Path]] = {}
-    for path in sorted(folder.glob("*")) + sorted(folder.glob(f"{_MAKING}*")):
-        match = _OURS.fullmatch(path.name)
-        is_half = match and (match[1] not in whole or path.suffix == ".order" or path.name.startswith(_MAKING))
+    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+        match = _OURS.fullmatch(path.name) or _HALF_WRITTEN.fullmatch(path.name)
+        is_half = match and (match[1] not in whole or path.suffix == ".order" or path.name.startswith("."))
         if match and is_half and not is_held(folder / f"{match[1]}.claim"):
             found.setdefault(match[1], []).append(path)
     return [
@@ -67,9 +69,15 @@ def clear(folder: Path, rest: Leftover) -> None:
 
 def _files_of(folder: Path, key: str) -> Iterator[Path]:
     yield folder / f"{key}.json"
-    for path in sorted(folder.glob(f"{key}.*")) + sorted(folder.glob(f"{_MAKING}{key}*")):
-        if _OURS.fullmatch(path.name):
+    for path in (*sorted(folder.glob(f"{key}.*")), *halves(folder, key)):
+        if _OURS.fullmatch(path.name) or _HALF_WRITTEN.fullmatch(path.name):
             yield path
+
+
+def halves(folder: Path, key: str) -> list[Path]:
+    """What only a build that is at work, or was killed, has under these names."""
+    written = (path for path in folder.glob(f".{key}.*") if _HALF_WRITTEN.fullmatch(path.name))
+    return sorted((*folder.glob(f"{MAKING}{key}*"), *written))
 
 
 def is_ours(folder: Path, built: Built) -> bool:

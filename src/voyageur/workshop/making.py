@@ -27,6 +27,7 @@ from voyageur.workshop.archiving import Contents, archive, can_be_mounted, conte
 from voyageur.workshop.claim import Claim, held
 from voyageur.workshop.gathering import Keys, Shelf, gather, volume_of
 from voyageur.workshop.installing import compile_all, install, lay_out, names_of_place, set_free
+from voyageur.workshop.keeping import MAKING, halves
 from voyageur.workshop.keys import filled
 from voyageur.workshop.locking import read_wants
 from voyageur.workshop.python import Python, find_python, wheel_places
@@ -35,7 +36,6 @@ from voyageur.workshop.shell import Shell, open_shell
 from voyageur.workshop.trying import try_out
 from voyageur.workshop.whole import CONDA, VIRTUALENV, copy_virtualenv, finish, unpack_conda
 
-_MAKING = ".making-"
 _SPARE = 1.3  # compiled modules, and what a disk rounds up
 
 Tell = Callable[[str], None]
@@ -104,7 +104,7 @@ def make_folder(folder: Path) -> None:
 
 def sweep(folder: Path, key: str, *, keep: bool = False) -> None:
     """What a killed build left of this key; and, unless it is whole, an archive with its record."""
-    for path in folder.glob(f"{_MAKING}{key}*"):
+    for path in halves(folder, key):
         path.unlink(missing_ok=True)
     if not keep:
         _remove_published(folder, key)
@@ -259,13 +259,13 @@ def _put_away(order: Order, standing: Standing, made: Path, claim: Claim, log: _
     form = form_for(order.form)
     contents = contents_of(made)
     folder = Path(order.folder)
-    packed = folder / f"{_MAKING}{order.key}.{form.value}"
+    packed = folder / f"{MAKING}{order.key}.{form.value}"
     archive(made, form, packed)
     if form is Form.IMAGE and order.form == "auto" and not can_be_mounted(packed, made.parent / "mounted"):
         log.step("an image that is made here cannot be mounted here, so it becomes a tar")
         packed.unlink()
         form = Form.TAR
-        packed = folder / f"{_MAKING}{order.key}.{form.value}"
+        packed = folder / f"{MAKING}{order.key}.{form.value}"
         archive(made, form, packed)
     return _publish(order, standing, packed, form, contents, claim, log)
 
@@ -277,7 +277,7 @@ def _publish(
     folder = Path(order.folder)
     final = folder / f"{order.key}.{form.value}"
     if packed.parent != folder:
-        packed = move_beside(packed, folder / f"{_MAKING}{final.name}")
+        packed = move_beside(packed, folder / f"{MAKING}{final.name}")
     if not claim.is_ours():
         packed.unlink(missing_ok=True)
         raise RunError(
