@@ -278,7 +278,8 @@ def test_the_rank_that_aborts_mpi_is_named(rank: int, kind: str, request: pytest
     place = prepared(place_of(kind, request), "mpi")
     ended = place.finish("--", "python", "pi.py", "--fail-on", str(rank))
     assert (ended["state"], ended["because"].split(" on ")[0]) == ("failed", f"rank {rank}"), place.log(ended["run"])
-    assert ended["because"].endswith(": it called MPI_Abort")
+    # mpirun may lose the last lines of ranks that it kills; then the exception itself is what is known.
+    assert ended["because"].endswith((": it called MPI_Abort", f"RuntimeError: rank {rank} was told to fail"))
     page = place.voy("status", ended["run"]).stdout
     assert f"the last lines of rank {rank}" in page and f"rank {rank} was told to fail" in page
 

@@ -30,6 +30,15 @@ def test_the_rank_its_node_and_its_last_lines(tmp_path: Path, said: str, rank: i
     assert found["last"][-1].startswith(last)
 
 
+def test_where_the_words_about_the_abort_are_lost_the_exception_tells(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    log.write_text('1: begun\n3: Traceback (most recent call last):\n3:   File "x.py"\n1: goes on\n3: KeyError: 7\n')
+    assert abort.find(str(log), 0, ABOUT) == {}
+    found = abort.find_exception(str(log), 0, ABOUT)
+    assert (found["rank"], found["node"], found["problem"]) == (3, "n2", "KeyError: 7")
+    assert abort.find_exception(str(log), abort.size_of(str(log)), ABOUT) == {}
+
+
 def test_what_an_earlier_attempt_said_does_not_count(tmp_path: Path) -> None:
     log = tmp_path / "log"
     log.write_text(MPICH)

@@ -12,6 +12,7 @@ _SAID = (
     re.compile(rb"^ *(\d+): .*application called MPI_Abort", re.MULTILINE),
     re.compile(rb"MPI_ABORT was invoked on rank (\d+)"),
 )
+_RAISED = re.compile(rb"^ *(\d+): Traceback \(most recent call last\)", re.MULTILINE)
 
 
 def is_said_in(line: bytes) -> bool:
@@ -28,16 +29,31 @@ def size_of(log: str) -> int:
 
 def find(log: str, begin: int, environment: Mapping[str, str]) -> Dict[str, Any]:
     """The rank, its node and its last lines, of what was written since `begin`; nothing if none has said it."""
+    text = _since(log, begin)
+    found = next((match for match in (pattern.search(text) for pattern in _SAID) if match), None)
+    return {**_of_rank(int(found.group(1)), text, environment), "problem": PROBLEM} if found else {}
+
+
+def find_exception(log: str, begin: int, environment: Mapping[str, str]) -> Dict[str, Any]:
+    """The same of a rank that mpi4py ended for an exception, where mpirun has lost the words about the abort."""
+    text = _since(log, begin)
+    found = _RAISED.search(text)
+    if not found:
+        return {}
+    facts = _of_rank(int(found.group(1)), text, environment)
+    return {**facts, "problem": facts["last"][-1] if facts["last"] else PROBLEM}
+
+
+def _since(log: str, begin: int) -> bytes:
     try:
         with open(log, "rb") as file:
             file.seek(max(begin, size_of(log) - _READ))
-            text = file.read()
+            return file.read()
     except OSError:
-        return {}
-    found = next((match for match in (pattern.search(text) for pattern in _SAID) if match), None)
-    if found is None:
-        return {}
-    rank = int(found.group(1))
+        return b""
+
+
+def _of_rank(rank: int, text: bytes, environment: Mapping[str, str]) -> Dict[str, Any]:
     nodes = environment.get("VOY_NODE_NAMES", "").split(",")
     place = rank // max(1, int(environment.get("VOY_RANKS", "1")))
     return {"rank": rank, "node": nodes[min(place, len(nodes) - 1)], "last": _lines_of(rank, text)}
