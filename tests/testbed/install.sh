@@ -7,7 +7,7 @@ set -eu
 needed="
 slurmctld:slurm-wlm slurmd:slurm-wlm sbatch:slurm-wlm slurmdbd:slurmdbd munged:munge
 mariadbd:mariadb-server mysql_install_db:mariadb-server sshd:openssh-server rsync:rsync ip:iproute2 shellcheck:shellcheck sqfstar:squashfs-tools
-squashfuse:squashfuse fusermount3:fuse3 ch-run:charliecloud
+squashfuse:squashfuse fusermount3:fuse3 ch-run:charliecloud patchelf:patchelf
 /usr/share/lmod/lmod/libexec/lmod:lmod
 "
 
