@@ -85,7 +85,7 @@ def command_line(plan: Plan, node: Path) -> str:
     recipe["staged"] = False
     recipe["image"] = recipe["image"].replace("/images", f"{node}/images")
     if "binds" in recipe:
-        recipe["binds"] = [f"{node}{bind}" for bind in recipe["binds"]]
+        recipe["binds"] = [":".join(f"{node}{side}" for side in bind.split(":")) for bind in recipe["binds"]]
     variables |= {
         "VOY_CONTAINER": json.dumps(recipe), "PATH": f"{node}/bin", "VOY_TMP": f"{node}/node", "VOY_STAGE": "",
         "SLURMD_NODENAME": "n1", "SLURM_PROCID": "3", "SECRET": "never shown",
