@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from msgspec import Struct
 from msgspec.structs import replace
 
+from voyageur.env import Built
 from voyageur.errors import SiteError, SpecError
-from voyageur.launch import Tasks
+from voyageur.launch import Style, Tasks, Wanted
 from voyageur.launch.signs import Recognised
 from voyageur.plan.account import decide_account, what_is_left
 from voyageur.plan.chain import chain_notes, decide_chain, in_pieces, more_time
@@ -26,12 +30,26 @@ from voyageur.plan.launch import (
     style_of,
     wanted_from,
 )
-from voyageur.plan.model import Choice, Folders, FrozenCode, Identity, Plan, Surroundings
+from voyageur.plan.model import (
+    Cargo,
+    Chain,
+    Choice,
+    Container,
+    Directive,
+    Export,
+    Folders,
+    FrozenCode,
+    Identity,
+    Plan,
+    Queue,
+    Shape,
+    Surroundings,
+)
 from voyageur.plan.notes import notes_on
 from voyageur.plan.packages import check_starter, decide_environment
 from voyageur.plan.reasons import asked
 from voyageur.plan.shape import decide_shape
-from voyageur.site import Site, Status
+from voyageur.site import Partition, Site, Status
 from voyageur.spec import Spec
 from voyageur.units import Duration
 
@@ -52,6 +70,30 @@ def folders_for(spec: Spec, around: Surroundings, identity: Identity) -> Folders
     return decide_folders(around.scratch, spec.project.name, experiment_of(spec), identity)
 
 
+class _Decided(Struct, frozen=True, kw_only=True):
+    """The wish, where it goes, and each decision that several parts of the plan stand on."""
+
+    spec: Spec
+    site: Site
+    around: Surroundings
+    identity: Identity
+    code: FrozenCode
+    folders: Folders
+    chain: Chain | None
+    shape: Shape
+    queue: Queue
+    partition: Partition | None
+    launch: Choice[str]
+    style: Style
+    wanted: Wanted
+    account: Choice[str | None]
+    container: Container | None
+    environment: Choice[Built | None]
+    data: tuple[Cargo, ...]
+    warn: Choice[Duration]
+    requeue: Choice[bool]
+
+
 def make_plan(
     spec: Spec,
     site: Site,
@@ -66,6 +108,12 @@ def make_plan(
     `recognised`: how the program's own text wants to be started.
     """
     refuse_retired(site)
+    return _composed(_decided(spec, site, around, identity, code, recognised), notes)
+
+
+def _decided(
+    spec: Spec, site: Site, around: Surroundings, identity: Identity, code: FrozenCode, recognised: Recognised | None
+) -> _Decided:
     folders = folders_for(spec, around, identity)
     launch = decide_launch(spec, recognised)
     style = style_of(launch)
@@ -76,7 +124,6 @@ def make_plan(
     check_launch(style, wanted, recognised, mps=bool(spec.launch.mps))
     partition = next((one for one in site.partitions if one.name == queue.place), None)
     account = decide_account(spec, site, around, partition, shape.gpus.value)
-    cost = decide_cost(shape, site, queue.place, repeats=chain.pieces.value if chain else 1)
     container = decide_container(spec, site, around, shape, folders, style)
     if container and container.in_step and style.tasks is Tasks.NONE:
         launch = Choice(value="per-node", because=f"srun makes the container of {container.runtime.value}")
@@ -85,9 +132,35 @@ def make_plan(
     environment = decide_environment(spec, around)
     check_starter(style.starter(wanted), environment.value, decide_modules(spec, site).value)
     data = decide_data(spec, site, partition, around, folders.scratch, shape, environment.value, image)
-    warn, requeue = _warning(spec, shape.time.value), _requeue(spec)
-    return Plan(
+    return _Decided(
+        spec=spec,
+        site=site,
+        around=around,
         identity=identity,
+        code=code,
+        folders=folders,
+        chain=chain,
+        shape=shape,
+        queue=queue,
+        partition=partition,
+        launch=launch,
+        style=style,
+        wanted=wanted,
+        account=account,
+        container=container,
+        environment=environment,
+        data=data,
+        warn=_warning(spec, shape.time.value),
+        requeue=_requeue(spec),
+    )
+
+
+def _composed(known: _Decided, notes: tuple[str, ...]) -> Plan:
+    spec, site, around = known.spec, known.site, known.around
+    pieces = known.chain.pieces.value if known.chain else 1
+    cost = decide_cost(known.shape, site, known.queue.place, repeats=pieces)
+    return Plan(
+        identity=known.identity,
         project=spec.project.name,
         project_root=str(spec.project.root),
         experiment=experiment_of(spec),
@@ -95,72 +168,82 @@ def make_plan(
         engine=site.engine,
         command=spec.command,
         start_in=spec.project.start_in,
-        shape=shape,
-        queue=queue,
-        launch=launch,
-        warn=warn,
-        chain=chain,
-        account=account,
+        shape=known.shape,
+        queue=known.queue,
+        launch=known.launch,
+        warn=known.warn,
+        chain=known.chain,
+        account=known.account,
         cost=cost,
-        left=what_is_left(cost, account.value, site, around.balances),
-        requeue=requeue,
-        folders=folders,
-        code=code,
-        directives=decide_directives(
-            site=site,
-            identity=identity,
-            folders=folders,
-            shape=shape,
-            queue=queue,
-            account=account,
-            warn=warn,
-            requeue=requeue,
-            chain=chain,
-        ),
-        exports=decide_exports(
-            spec=spec,
-            site=site,
-            identity=identity,
-            folders=folders,
-            code=code,
-            shape=shape,
-            warn=warn.value,
-            requeue=requeue.value,
-            experiment=experiment_of(spec),
-            launch=(
-                *launch_exports(spec, site, style, wanted),
-                *more_time(spec, site, partition, shape.time.value),
-            ),
-            data=data,
-            environment=environment.value,
-            lock=around.lock,
-            chain=chain,
-            container=container,
-        ),
-        data=data,
-        container=container,
+        left=what_is_left(cost, known.account.value, site, around.balances),
+        requeue=known.requeue,
+        folders=known.folders,
+        code=known.code,
+        directives=_directives(known),
+        exports=_exports(known),
+        data=known.data,
+        container=known.container,
         results=_results(spec),
-        modules=decide_modules(spec, site, container),
+        modules=decide_modules(spec, site, known.container),
         purge=decide_purge(site),
-        environment=environment,
-        activate=decide_activation(spec, around, environment),
-        launch_words=launch_words(
-            style,
-            wanted,
-            shape,
-            gpu_flag(site, shape) if site.request.gpus_in_srun else "",
-            (*binding(spec, site, style, wanted), *(container.step_flags if container else ())),
-        ),
-        launcher=style.launcher(wanted),
+        environment=known.environment,
+        activate=decide_activation(spec, around, known.environment),
+        launch_words=_launch_words(known),
+        launcher=known.style.launcher(known.wanted),
         secrets=spec.env.secrets,
-        notes=(
-            *notes_on(spec, site, around),
-            *launch_notes(style, wanted),
-            *chain_notes(spec, chain),
-            *data_notes(data, site),
-            *notes,
-        ),
+        notes=(*_notes(known), *notes),
     )
+
+
+def _directives(known: _Decided) -> tuple[Directive, ...]:
+    return decide_directives(
+        site=known.site,
+        identity=known.identity,
+        folders=known.folders,
+        shape=known.shape,
+        queue=known.queue,
+        account=known.account,
+        warn=known.warn,
+        requeue=known.requeue,
+        chain=known.chain,
+    )
+
+
+def _exports(known: _Decided) -> tuple[Export, ...]:
+    return decide_exports(
+        spec=known.spec,
+        site=known.site,
+        identity=known.identity,
+        folders=known.folders,
+        code=known.code,
+        shape=known.shape,
+        warn=known.warn.value,
+        requeue=known.requeue.value,
+        experiment=experiment_of(known.spec),
+        launch=(
+            *launch_exports(known.spec, known.site, known.style, known.wanted),
+            *more_time(known.spec, known.site, known.partition, known.shape.time.value),
+        ),
+        data=known.data,
+        environment=known.environment.value,
+        lock=known.around.lock,
+        chain=known.chain,
+        container=known.container,
+    )
+
+
+def _launch_words(known: _Decided) -> tuple[str, ...]:
+    gpus = gpu_flag(known.site, known.shape) if known.site.request.gpus_in_srun else ""
+    bound = binding(known.spec, known.site, known.style, known.wanted)
+    in_container = known.container.step_flags if known.container else ()
+    return launch_words(known.style, known.wanted, known.shape, gpus, (*bound, *in_container))
+
+
+def _notes(known: _Decided) -> Iterator[str]:
+    yield from notes_on(known.spec, known.site, known.around)
+    yield from launch_notes(known.style, known.wanted)
+    yield from chain_notes(known.spec, known.chain)
+    yield from data_notes(known.data, known.site)
 
 
 def refuse_retired(site: Site) -> None:
