@@ -148,6 +148,12 @@ def test_common_options_are_taken(srun: Tool) -> None:
     assert (answer.returncode, answer.stdout, answer.stderr) == (0, "0: ran\n", "")
 
 
+@pytest.mark.parametrize("option", ["-V", "--version"])
+def test_its_version_can_be_asked(srun: Tool, option: str) -> None:
+    answer = srun(option)
+    assert (answer.returncode, answer.stderr) == (0, "") and re.fullmatch(r"slurm [\d.]+\n", answer.stdout)
+
+
 def test_two_dashes_end_the_options(srun: Tool) -> None:
     assert srun("-n1", "--", "echo", "--", "hi").stdout == "-- hi\n"
     assert srun("-n1", "echo", "--bogus").stdout == "--bogus\n"

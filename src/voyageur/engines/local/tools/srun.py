@@ -18,9 +18,13 @@ from .output import Stream, Targets
 HANDED_ON = (signal.SIGUSR1, signal.SIGUSR2, signal.SIGHUP, signal.SIGALRM)
 _KILL_AFTER = 10.0  # seconds after a request to end, as for the whole job
 _STEP = "0"
+_VERSION = "slurm 22.05.8"  # whose manners these are; Open MPI's mpirun asks
 
 
 def main(arguments: list[str]) -> int:
+    if arguments in (["-V"], ["--version"]):
+        sys.stdout.write(f"{_VERSION}\n")
+        return 0
     try:
         options = read_options(arguments, os.environ)
         job = nodes(int(os.environ.get("SLURM_JOB_NUM_NODES", "1")))

@@ -1,0 +1,90 @@
+"""An MPI program in Python, by way of mpi4py, that looks first whether its rank has found the others.
+
+A library that does not understand whoever has started it goes on as a world of one, without a word: N ranks then do the
+same work N times. This runs in the program's own Python, so it leaves nothing of ours behind there.
+"""
+
+import os
+import runpy
+import sys
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
+from types import ModuleType
+from typing import Any, List, Optional
+
+_MPI = "mpi4py.MPI"
+_SAID = "voyageur: "
+_LONELY = "it has found none of the other "
+# What srun may speak that the library understands.
+_LANGUAGES = {"Open MPI": "pmix", "MPICH": "pmi2", "Intel MPI": "pmi2", "MVAPICH": "pmi2", "MVAPICH2": "pmi2"}
+
+
+def problem_in(line: bytes) -> str:
+    """Of a line that a rank has written: what it found out here; empty for all other lines."""
+    if not line.startswith((_SAID + _LONELY).encode()):
+        return ""
+    return line[len(_SAID) :].decode("utf-8", "replace").strip()
+
+
+def run(command: List[str]) -> int:
+    """`command`: who starts the ranks (srun, mpirun), then the program. What it raises is mpi4py's business."""
+    starter, *program = command
+    _leave_nothing_behind()
+    if find_spec("mpi4py") is None:
+        sys.exit("%s: No module named mpi4py" % sys.executable)
+    others = int(os.environ.get("WORLD_SIZE") or 1) - 1
+    if others > 0:
+        sys.meta_path.insert(0, Watch(starter, others))
+    sys.argv[1:] = program
+    runpy.run_module("mpi4py", run_name="__main__", alter_sys=True)
+    return 0
+
+
+def _leave_nothing_behind() -> None:
+    """As `python -m mpi4py` would find it: the folder that it was started in, and no package called voyageur."""
+    safe = getattr(sys.flags, "safe_path", False) or sys.flags.isolated
+    sys.path[:1] = [] if safe else [os.getcwd()]
+    for name in [name for name in sys.modules if name.partition(".")[0] == "voyageur"]:
+        del sys.modules[name]
+
+
+class Watch(MetaPathFinder):
+    """Sees the program import mpi4py.MPI, which is when MPI begins."""
+
+    def __init__(self, starter: str, others: int) -> None:
+        self.starter = starter
+        self.others = others
+
+    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> Optional[ModuleSpec]:
+        if fullname != _MPI:
+            return None
+        sys.meta_path.remove(self)
+        spec = find_spec(fullname)
+        if spec is None or spec.loader is None:
+            return spec
+        load = spec.loader.exec_module
+
+        def load_and_look(module: ModuleType) -> None:
+            load(module)
+            self._look(module)
+
+        spec.loader.exec_module = load_and_look  # type: ignore[method-assign]
+        return spec
+
+    def _look(self, mpi: Any) -> None:
+        """A program that begins MPI later, by itself, is left alone."""
+        if not mpi.Is_initialized() or mpi.COMM_WORLD.Get_size() != 1:
+            return
+        name, version = mpi.get_vendor()
+        library = "%s %s" % (name, ".".join(str(part) for part in version))
+        text = "%s%s%d ranks: %s" % (_SAID, _LONELY, self.others, self._why(name, library))
+        print(text, file=sys.stderr, flush=True)
+        mpi.Finalize()
+        os._exit(1)  # not an exception, which the program might catch
+
+    def _why(self, name: str, library: str) -> str:
+        if self.starter != "srun":
+            return "`%s` does not belong to the %s that mpi4py uses; take both from one place" % (self.starter, library)
+        words = ['"%s"' % word for word in (_LANGUAGES.get(name), "mpirun") if word]
+        return "%s does not understand srun as it is; try launch.mpi = %s" % (library, " or ".join(words))
