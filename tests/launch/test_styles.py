@@ -115,7 +115,7 @@ def test_a_program_of_mpi4pys_is_watched_while_it_looks_for_the_other_ranks(
 ) -> None:
     wanted = Wanted(command=command, nodes=2, ranks=2, mpi=starter or None, mpi4py="mpi4py" not in command)
     made = Mpi().launcher(wanted)
-    by = "mpirun" if starter == "mpirun" else "srun"
+    by = {"": "srun", "pmix": "srun --mpi=pmix"}.get(starter, starter)
     assert made.taken == taken
     assert list(made.words[len(RANK) :]) == [*last, "$VOY_RUN_DIR/runtime.pyz", "world", "--", by]
 

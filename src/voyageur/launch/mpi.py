@@ -35,7 +35,7 @@ class Mpi(Style):
             return Launcher(words=RANK, taken=own)
         name = program.index(program_of(program))
         start = name - ("-m" in program[:name])
-        starter = (self.starter(wanted) or ("srun",))[0]
+        starter = (self.starter(wanted) or (" ".join(("srun", *self.step_flags(wanted))),))[0]
         return Launcher(
             words=(*RANK, *program[:start], *_WORLD, starter), taken=own + (name + 1 if by_mpi4py else start)
         )

@@ -4,6 +4,7 @@ A library that does not understand whoever has started it goes on as a world of 
 same work N times. This runs in the program's own Python, so it leaves nothing of ours behind there.
 """
 
+import contextlib
 import os
 import runpy
 import sys
@@ -18,17 +19,22 @@ _SAID = "voyageur: "
 _LONELY = "it has found none of the other "
 # What srun may speak that the library understands.
 _LANGUAGES = {"Open MPI": "pmix", "MPICH": "pmi2", "Intel MPI": "pmi2", "MVAPICH": "pmi2", "MVAPICH2": "pmi2"}
+# MPICH says it itself, and not what to do.
+_NO_PMIX = b"Runtime environment uses unsupported PMI version PMIx"
+_TRY_PMI2 = 'this MPICH does not understand PMIx; try launch.mpi = "pmi2", or the mpirun that belongs to it'
 
 
 def problem_in(line: bytes) -> str:
-    """Of a line that a rank has written: what it found out here; empty for all other lines."""
-    if not line.startswith((_SAID + _LONELY).encode()):
-        return ""
-    return line[len(_SAID) :].decode("utf-8", "replace").strip()
+    """Of a line that a rank has written: why it has found no others; empty for all other lines."""
+    _, said, rest = line.partition((_SAID + _LONELY).encode())  # a line that it had begun may stand before it
+    if said:
+        return _LONELY + rest.decode("utf-8", "replace").strip()
+    return _TRY_PMI2 if _NO_PMIX in line else ""
 
 
 def run(command: List[str]) -> int:
-    """`command`: who starts the ranks (srun, mpirun), then the program. What it raises is mpi4py's business."""
+    """`command`: who starts the ranks ("srun --mpi=pmix", "mpirun"), then the program. What it raises is mpi4py's
+    business."""
     starter, *program = command
     _leave_nothing_behind()
     if find_spec("mpi4py") is None:
@@ -55,12 +61,17 @@ class Watch(MetaPathFinder):
     def __init__(self, starter: str, others: int) -> None:
         self.starter = starter
         self.others = others
+        self.process = os.getpid()
+        self.is_asking = False
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> Optional[ModuleSpec]:
-        if fullname != _MPI:
+        if fullname != _MPI or self.is_asking:
             return None
-        sys.meta_path.remove(self)
-        spec = find_spec(fullname)
+        self.is_asking = True
+        try:
+            spec = find_spec(fullname)
+        finally:
+            self.is_asking = False
         if spec is None or spec.loader is None:
             return spec
         load = spec.loader.exec_module
@@ -73,18 +84,23 @@ class Watch(MetaPathFinder):
         return spec
 
     def _look(self, mpi: Any) -> None:
-        """A program that begins MPI later, by itself, is left alone."""
-        if not mpi.Is_initialized() or mpi.COMM_WORLD.Get_size() != 1:
+        """A program that begins MPI later, by itself, is left alone; so is a process that a rank has made."""
+        if os.getpid() != self.process or not mpi.Is_initialized() or mpi.Is_finalized():
+            return
+        if mpi.COMM_WORLD.Get_size() != 1:
             return
         name, version = mpi.get_vendor()
-        library = "%s %s" % (name, ".".join(str(part) for part in version))
-        text = "%s%s%d ranks: %s" % (_SAID, _LONELY, self.others, self._why(name, library))
-        print(text, file=sys.stderr, flush=True)
+        why = self._why(name, "%s %s" % (name, ".".join(str(part) for part in version)))
+        with contextlib.suppress(OSError, ValueError):
+            sys.stdout.flush()
+        print("%s%s%d ranks: %s" % (_SAID, _LONELY, self.others, why), file=sys.stderr, flush=True)
         mpi.Finalize()
         os._exit(1)  # not an exception, which the program might catch
 
     def _why(self, name: str, library: str) -> str:
-        if self.starter != "srun":
-            return "`%s` does not belong to the %s that mpi4py uses; take both from one place" % (self.starter, library)
-        words = ['"%s"' % word for word in (_LANGUAGES.get(name), "mpirun") if word]
-        return "%s does not understand srun as it is; try launch.mpi = %s" % (library, " or ".join(words))
+        srun, _, language = self.starter.partition(" --mpi=")
+        if srun != "srun":
+            return "`%s` does not belong to the %s that mpi4py uses; take both from one place" % (srun, library)
+        words = [word for word in (_LANGUAGES.get(name), "mpirun") if word and word != language]
+        advice = " or ".join('"%s"' % word for word in words)
+        return "%s does not understand `%s`; try launch.mpi = %s" % (library, self.starter, advice)
