@@ -364,7 +364,8 @@ def test_torchrun_starts_all_workers_anew(kind: str, request: pytest.FixtureRequ
         "dist.init_process_group('gloo')\n"
         "rank, again = dist.get_rank(), os.environ['TORCHELASTIC_RESTART_COUNT']\n"
         "if rank == 3 and again == '0': os.kill(os.getpid(), 9)\n"
-        "total = torch.ones(1); dist.all_reduce(total); print('restart', again, 'sum', total.item(), flush=True)\n",
+        "total = torch.ones(1); dist.all_reduce(total); print('restart', again, 'sum', total.item(), flush=True)\n"
+        "dist.barrier(); dist.destroy_process_group()\n",  # or gloo's threads may abort the worker at its end
     )
     text = (place.project / "voyageur.toml").read_text()
     place.write("voyageur.toml", f"{text}restarts = 2\n")
