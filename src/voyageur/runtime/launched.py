@@ -68,8 +68,14 @@ class Launched:
         services.wait_for_all(head)
 
     def end(self) -> None:
+        if self._bell:
+            self._bell.ring()
         if self.services:
             self.services.end()
+
+    def grace(self, seconds: float) -> float:
+        """After a stop, until it is killed. A worker saves nothing."""
+        return min(seconds, members.END_SECONDS) if self.is_worker else seconds
 
     def leave(self, pause: Pause, patience: float, ends_others: bool) -> None:
         """After the command's end. Tasks that a failure ends are not waited for: they wait for us."""

@@ -5,6 +5,7 @@ The first task holds a line to each of the others. When it ends, however it ends
 
 import contextlib
 import os
+import selectors
 import signal
 import socket
 import subprocess
@@ -19,7 +20,8 @@ from voyageur.runtime.program import Program
 from voyageur.runtime.staging.aboard import Pause, Stopped
 
 _READY_SECONDS = 180.0
-_END_SECONDS = 10.0
+END_SECONDS = 3.0  # nothing is in a service that anybody will want; Ray's own may look for each other for minutes
+_WORKERS_END_SECONDS = 2.0
 _LAST_LINES = 15
 _LONGEST = 42
 
@@ -38,6 +40,7 @@ class Services:
         self.program: Optional[Program] = None  # for those that run in a container
         self.short: Optional[NodeFolder] = None
         self.started: List["subprocess.Popen[bytes]"] = []
+        self.is_hidden = inside.recipe_of(environment).get("environment", "host") != "host"
         self.is_first = environment.get("IS_FIRST") == "1" and environment.get("LOCAL_RANK", "0") == "0"
         if "{SHORT_TMP}" in environment.get("VOY_HEAD", ""):
             self.short = NodeFolder(_short_path(environment), environment["VOY_TOKEN"])
@@ -85,7 +88,7 @@ class Services:
         """Workers before their head, so that none of them looks for it."""
         for service in reversed(self.started):
             if service.poll() is None:
-                _end_all(service)
+                _end_all(service, only_inside=self.is_hidden)
         if self.short:
             self.short.leave()
 
@@ -135,11 +138,15 @@ def _short_path(environment: Mapping[str, str]) -> str:
     return near if len(near) < _LONGEST else os.path.join("/tmp", name)  # noqa: S108 - what is made there is private
 
 
-def _end_all(service: "subprocess.Popen[bytes]") -> None:
-    """And wait for each of its family: one that is left would write into a folder that is being removed."""
+def _end_all(service: "subprocess.Popen[bytes]", only_inside: bool) -> None:
+    """And wait for each of its family: one that is left would write into a folder that is being removed.
+
+    `ray start` waits for ever for those of its own that somebody else has ended, so only the topmost are told.
+    """
     family = list(processes.family(service.pid))
-    processes.signal_all(service.pid, signal.SIGTERM)
-    deadline = time.monotonic() + _END_SECONDS
+    if not processes.tell(service.pid, signal.SIGTERM, only_inside):
+        processes.signal_all(service.pid, signal.SIGTERM)
+    deadline = time.monotonic() + END_SECONDS
     while service.poll() is None or _still_there(family):
         if time.monotonic() > deadline:
             for pid in _still_there(family):
@@ -181,6 +188,18 @@ class Bell:
         with contextlib.suppress(OSError):
             while True:
                 self._lines.append(self._server.accept()[0])
+
+    def ring(self) -> None:
+        """And wait until the others are gone, but not for long: they end well only as long as their head is there."""
+        deadline = time.monotonic() + _WORKERS_END_SECONDS
+        with selectors.DefaultSelector() as waiting:
+            for line in list(self._lines):
+                with contextlib.suppress(OSError):
+                    line.shutdown(socket.SHUT_WR)
+                    waiting.register(line, selectors.EVENT_READ)
+            while waiting.get_map() and time.monotonic() < deadline:
+                for key, _ in waiting.select(deadline - time.monotonic()):
+                    waiting.unregister(key.fileobj)  # nobody writes: what can be read is the end
 
 
 def hear_the_end(place: "tuple[str, int]") -> None:

@@ -47,7 +47,7 @@ def run(command: List[str]) -> int:
             entry.argv,
             entry.environment,
             what.folder,
-            _grace(environment),
+            launch.grace(_grace(environment)),
             in_container=entry.is_hidden,
             ignores=launch.ignores(),
         )
