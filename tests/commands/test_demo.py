@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.launchers.test_callbacks import PROGRAMS as SINGLE
-from tests.launchers.test_launchers import STYLES
+from tests.launchers.test_launchers import EXAMPLE
 from tests.launchers.test_resume import PROGRAMS
 from voyageur.demo import folder as demo_folder
 from voyageur.errors import SpecError
@@ -199,7 +199,7 @@ def test_every_example_is_tested_and_has_its_page() -> None:
     folders = {path.name for path in EXAMPLES.iterdir() if path.is_dir()}
     here = {"plain", "per-node", "per-rank", "warning-signal", "stop-file", "custom", "dataset", "long-run"}
     elsewhere = {"container", "environment"}  # tests/behaviour
-    assert folders == here | set(STYLES) | set(PROGRAMS) | set(SINGLE) | elsewhere
+    assert folders == here | set(EXAMPLE.values()) | set(PROGRAMS) | set(SINGLE) | elsewhere
     for name in folders:
         assert (EXAMPLES / name / "README.md").is_file()
         assert f"({name})" in (EXAMPLES / "README.md").read_text()

@@ -39,6 +39,29 @@ def test_where_the_words_about_the_abort_are_lost_the_exception_tells(tmp_path: 
     assert abort.find_exception(str(log), abort.size_of(str(log)), ABOUT) == {}
 
 
+RAISED = '0: begun\n3: Traceback (most recent call last):\n3:   File "x.py"\n3: KeyError: 7\n'
+ABORTED, KILLED = {"rank": 0, "code": -6, "ended": 5.0}, {"rank": 1, "code": -9, "ended": 4.0}
+
+
+@pytest.mark.parametrize(
+    ("known", "said", "rank"),
+    [
+        ([], RAISED, 3),
+        ([ABORTED], RAISED, 3),
+        ([ABORTED], "0: begun\n", None),
+        ([ABORTED, KILLED], RAISED, None),
+        ([ABORTED, KILLED], RAISED + MPICH, 2),
+        ([ABORTED, {**KILLED, "first": True}], RAISED + MPICH, None),
+    ],
+)
+def test_one_that_aborts_by_itself_may_only_have_lost_the_one_that_raised(
+    tmp_path: Path, known: list[dict[str, object]], said: str, rank: int | None
+) -> None:
+    log = tmp_path / "log"
+    log.write_text(said)
+    assert abort.who_ended_all(known, str(log), 0, ABOUT).get("rank") == rank
+
+
 def test_what_an_earlier_attempt_said_does_not_count(tmp_path: Path) -> None:
     log = tmp_path / "log"
     log.write_text(MPICH)

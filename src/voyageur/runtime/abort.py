@@ -2,7 +2,8 @@
 
 import os
 import re
-from typing import Any, Dict, List, Mapping
+import signal
+from typing import Any, Dict, List, Mapping, Sequence
 
 PROBLEM = "it called MPI_Abort"
 _READ = 1 << 20  # bytes at the log's end
@@ -25,6 +26,21 @@ def size_of(log: str) -> int:
         return os.stat(log).st_size
     except OSError:
         return 0
+
+
+def who_ended_all(
+    known: Sequence[Mapping[str, Any]], log: str, begin: int, environment: Mapping[str, str]
+) -> Dict[str, Any]:
+    """The rank that did, if what is `known` of ranks that failed does not tell: those that saw it end may be all that
+    lived long enough to be noted, and MPICH's abort by themselves then.
+    """
+    if any(event.get("first") for event in known):
+        return {}
+    found = find(log, begin, environment)
+    earliest = min(known, key=lambda event: float(event.get("ended") or event["time"]), default=None)
+    if found or (earliest and earliest.get("code") != -signal.SIGABRT):
+        return found
+    return find_exception(log, begin, environment)
 
 
 def find(log: str, begin: int, environment: Mapping[str, str]) -> Dict[str, Any]:

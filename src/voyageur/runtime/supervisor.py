@@ -188,11 +188,7 @@ class Supervisor:
     def _name_who_aborted(self, code: int) -> None:
         """MPI ends all ranks at once, and those who watch them, too; what is left is what the rank has said."""
         known, log = self.ledger.own_events("task failed"), os.path.join(self.ledger.folder, LOG)
-        if any(event.get("first") for event in known):
-            return
-        facts = abort.find(log, self.log_began, self.environment)
-        if not facts and not known:
-            facts = abort.find_exception(log, self.log_began, self.environment)
+        facts = abort.who_ended_all(known, log, self.log_began, self.environment)
         if facts:
             self.ledger.note("task failed", code=code, ended=time.time(), first=True, **facts)
 
