@@ -325,7 +325,7 @@ def test_mpi_ranks_that_srun_starts_itself(
     log = place.log(ended["run"])
     assert f"--mpi={language}" in (place.folder(ended["run"]) / "job.sh").read_text()
     if fails:
-        assert (ended["state"], ended["because"].split(" on ")[0]) == ("failed", "rank 2"), ended["because"]
+        assert (ended["state"], ended["because"].split(" on ")[0]) == ("failed", "rank 2"), log
         assert "rank 2 was told to fail" in place.voy("status", ended["run"]).stdout
     else:
         assert ended["state"] == "done" and log.count(f"{RANKS}, pi 3.141593") == 4, log

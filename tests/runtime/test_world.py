@@ -1,8 +1,10 @@
 """A rank of mpi4py's that finds no other. A package of three files stands in for mpi4py here; real ones, and real MPI
 libraries that do not understand each other, are in tests/launchers."""
 
+import select
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -132,6 +134,22 @@ def test_the_program_finds_all_as_python_m_mpi4py_leaves_it(
     assert answer.stdout.endswith("\n['program.py', '--lr', '1'] [] __main__\n")
     assert (f"found in ['{tmp_path}']" in answer.stdout) is kept and "runtime.pyz" not in answer.stdout
     assert (answer.returncode, answer.stderr) == (3, "")
+
+
+@pytest.mark.parametrize("ends", ["raise KeyError(7)", "sys.exit('no data')"])
+def test_a_rank_that_ends_all_waits_until_its_last_lines_are_read(start: Start, tmp_path: Path, ends: str) -> None:
+    """Whoever carries them on is killed with it, as soon as mpi4py has aborted."""
+    start("", size=4)  # makes the package
+    (tmp_path / "program.py").write_text(f"import sys\n{ends}\n")
+    words = [sys.executable, "runtime.pyz", "world", "--", "srun", "program.py"]
+    told = {"PYTHONPATH": str(tmp_path / "packages")}
+    with subprocess.Popen(words, cwd=tmp_path, env=told, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
+        assert process.stderr
+        select.select([process.stderr], [], [], 60)
+        time.sleep(0.3)
+        assert process.poll() is None
+        assert process.stderr.read().rstrip().endswith((b"KeyError: 7", b"no data"))
+        assert process.wait(60) == 1
 
 
 def test_without_mpi4py_it_says_so(tmp_path: Path) -> None:

@@ -4,10 +4,15 @@ A library that does not understand whoever has started it goes on as a world of 
 same work N times. This runs in the program's own Python, so it leaves nothing of ours behind there.
 """
 
+import array
+import atexit
 import contextlib
+import fcntl
 import os
 import runpy
 import sys
+import termios
+import time
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
@@ -15,6 +20,7 @@ from types import ModuleType
 from typing import Any, List, Optional
 
 _MPI = "mpi4py.MPI"
+_READ_SECONDS, _CARRY_SECONDS = 2.0, 0.1
 _SAID = "voyageur: "
 _LONELY = "it has found none of the other "
 # What srun may speak that the library understands.
@@ -43,8 +49,28 @@ def run(command: List[str]) -> int:
     if others > 0:
         sys.meta_path.insert(0, Watch(starter, others))
     sys.argv[1:] = program
-    runpy.run_module("mpi4py", run_name="__main__", alter_sys=True)
+    try:
+        runpy.run_module("mpi4py", run_name="__main__", alter_sys=True)
+    except BaseException as problem:
+        if not isinstance(problem, SystemExit) or problem.code:
+            atexit.register(_let_it_be_read)
+        raise
     return 0
+
+
+def _let_it_be_read() -> None:
+    """The traceback is written, and mpi4py aborts next: whoever carries our lines on is killed with us."""
+    deadline = time.monotonic() + _READ_SECONDS
+    while time.monotonic() < deadline and any(_is_unread(descriptor) for descriptor in (1, 2)):
+        time.sleep(0.01)
+    time.sleep(_CARRY_SECONDS)
+
+
+def _is_unread(descriptor: int) -> bool:
+    waiting = array.array("i", [0])
+    with contextlib.suppress(OSError):
+        fcntl.ioctl(descriptor, termios.FIONREAD, waiting)
+    return waiting[0] > 0
 
 
 def _leave_nothing_behind() -> None:
