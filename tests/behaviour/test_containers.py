@@ -20,7 +20,12 @@ import glob, json, os, socket, sys, time
 from voyageur import job
 
 rank, world = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
-lines = [open(path, "rb").read().decode("utf-8", "replace") for path in glob.glob("/proc/[0-9]*/cmdline")]
+lines = []
+for path in glob.glob("/proc/[0-9]*/cmdline"):
+    try:
+        lines.append(open(path, "rb").read().decode("utf-8", "replace"))
+    except OSError:  # it has ended since
+        pass
 open(os.path.join(os.environ["HOME"], "litter"), "w").close()
 seen = {
     "rank": rank, "node": os.environ["SLURMD_NODENAME"], "environment": dict(os.environ), "run": job.run,
