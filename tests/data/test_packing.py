@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.data.trees import contents, many_files, packed
@@ -50,6 +50,7 @@ def test_gnu_tar_unpacks_the_same_files(tmp_path: Path) -> None:
     assert sorted(os.listdir(tmp_path)) == ["in", "out", "x.tar", "x.tar.idx"]
 
 
+@example({b"PK\x03\x04": b"a tar that begins like a zip"})
 @settings(max_examples=15, deadline=None)
 @given(st.dictionaries(st.lists(parts, min_size=1, max_size=3).map(b"/".join), st.binary(max_size=700), min_size=1))
 def test_any_tree_comes_back(tmp_path_factory: pytest.TempPathFactory, files: dict[bytes, bytes]) -> None:

@@ -6,6 +6,7 @@ Standard library only; torch, tensorflow and numpy are loaded by those parts alo
 import os
 from typing import Any, Callable, Dict, Optional, Union
 
+from voyageur.job.data import tar
 from voyageur.job.data.errors import BrokenPack, DataError, NoSuchData, NotAPack, StaleIndex
 from voyageur.job.data.folder import FolderPack
 from voyageur.job.data.index import SUFFIX
@@ -72,9 +73,11 @@ def _open_path(path: str, facts: Any, check: bool) -> Pack:
 def _starts_like_a_zip(path: str) -> bool:
     try:
         with _open(path, "rb") as file:
-            return file.read(4) in (b"PK\x03\x04", b"PK\x05\x06")
+            start = file.read(tar.BLOCK)
     except OSError as problem:
         raise DataError("%s cannot be read: %s" % (path, problem.strerror)) from None
+    # A tar begins with the name of its first file, which may be any.
+    return start[:4] in (b"PK\x03\x04", b"PK\x05\x06") and not tar.is_header(start)
 
 
 def torch(

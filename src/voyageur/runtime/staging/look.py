@@ -83,12 +83,12 @@ def _file(path: str, size: int) -> Look:
             start = file.read(tar.BLOCK)
     except OSError as problem:
         raise NotThere("%s cannot be read: %s" % (path, problem.strerror)) from None
+    if tar.is_header(start):  # it begins with the name of its first file, which may be any
+        return Look(path, TAR, size, unpacked=size)
     if start[:4] == b"hsqs":
         return Look(path, SQUASHFS, size)
     if start[:4] in (b"PK\x03\x04", b"PK\x05\x06"):
         return _zip(path, size)
-    if tar.is_header(start):
-        return Look(path, TAR, size, unpacked=size)
     if tar.compression(start) and path.lower().endswith(_TAR_NAMES):
         return Look(path, COMPRESSED, size)
     return Look(path, FILE, size, 1, size)
