@@ -19,11 +19,13 @@ from hypothesis import strategies as st
 
 from tests.data.trees import contents, many_files, packed
 from voyageur.data import journal, sources
+from voyageur.data.forms.known import source_form
 from voyageur.data.part import PartFolder
 from voyageur.errors import SpecError, VoyageurError
 from voyageur.job import data
 from voyageur.job.data import TarPack
 from voyageur.job.data.index import sample_of
+from voyageur.runtime.staging.look import PACK, TAR, look
 
 parts = st.binary(min_size=1, max_size=20).filter(lambda part: not {0, 47} & set(part) and part not in (b".", b".."))
 
@@ -69,6 +71,18 @@ def test_any_tree_comes_back(tmp_path_factory: pytest.TempPathFactory, files: di
     pack = data.open(folder / "x.tar", check=True)
     assert {name: pack[name] for name in written} == written
     assert len(pack) == len(written)
+
+
+@pytest.mark.parametrize("first", ["PK\x03\x04", "PK\x05\x06", "hsqs"])
+def test_a_tar_that_begins_with_the_letters_of_another_form_is_a_tar(tmp_path: Path, first: str) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / first).write_text("a name")
+    packed(tmp_path / "in", tmp_path / "x.tar")
+    os.unlink(tmp_path / "x.tar.idx")
+    (tmp_path / "x").write_bytes((tmp_path / "x.tar").read_bytes())  # no ending tells
+    assert look(str(tmp_path / "x")).kind == TAR
+    assert source_form(str(tmp_path / "x"), None) == PACK
+    assert data.open(tmp_path / "x")[first] == b"a name"
 
 
 def test_the_same_files_make_the_same_bytes(tmp_path: Path) -> None:

@@ -79,10 +79,8 @@ def _variables(style: str, made: Path, place: Place) -> Iterator[tuple[str, str]
         # A node of this kind sees the host's /sys, and in it interfaces that are not its own, and memory that it cannot
         # share with the others; UCX believes both.
         yield from {"UCX_NET_DEVICES": "eth0", "UCX_TLS": "tcp,self"}.items()
-    if made.name in (
-        "openmpi",
-        "horovod",
-    ):  # its mpirun does not like to be started by root, as the tests of kind P are
+    # Open MPI's mpirun does not like to be started by root, as the tests of kind P are.
+    if made.name in ("openmpi", "horovod"):
         for which in ("OMPI", "PRTE"):
             yield from {f"{which}_ALLOW_RUN_AS_ROOT": "1", f"{which}_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}.items()
     if style == "deepspeed":  # it compiles a part of itself, once; two compilers at once need more than these 2 GiB
@@ -255,9 +253,8 @@ print("has run", flush=True)
 threading.Event().wait()
 """
 # A minute on a Slurm is a minute, so only where more is to be ended than the tasks that srun has started.
-LIMITS = [(style, "local") for style in STYLES] + [
-    (style, "P") for style in ("mpi", "openmpi", "horovod", "dask", "ray", "spark")
-]
+MORE_THAN_TASKS = ("mpi", "openmpi", "horovod", "dask", "ray", "spark")
+LIMITS = [(style, "local") for style in STYLES] + [(style, "P") for style in MORE_THAN_TASKS]
 
 
 @pytest.mark.parametrize(("style", "kind"), LIMITS)
@@ -270,10 +267,8 @@ def test_at_its_time_limit_all_of_it_is_ended(style: str, kind: str, request: py
     log = place.log(ended["run"])
     assert ended["state"] == "timeout", log
     assert log.count("has run") == (4 if style in WITH_RANKS else 1), log
-    if (style, kind) != (
-        "openmpi",
-        "P",
-    ):  # the daemons of its mpirun die with Slurm's step, before they tidy their node
+    # The daemons of Open MPI's mpirun die with Slurm's step, before their node is tidied: the next run there does it.
+    if (style, kind) != ("openmpi", "P"):
         left = place.node_folders()
         # MPICH's kills its ranks then, also those that are just removing what they had there.
         assert left == [] or ((style, kind) == ("mpi", "P") and all(".gone-" in name for name in left)), left

@@ -32,9 +32,7 @@ def _refuses(name: bytes, size: int) -> str:
 
 
 def _is_one(path: str) -> bool:
-    """A tar begins with the name of its first file, which may be any."""
-    is_tar = starts_with(path, b"ustar", at=257)
-    return not is_tar and (starts_with(path, b"PK\x03\x04") or starts_with(path, b"PK\x05\x06"))
+    return starts_with(path, b"PK\x03\x04") or starts_with(path, b"PK\x05\x06")
 
 
 FORM = Form(
